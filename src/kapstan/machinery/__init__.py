@@ -1,0 +1,1 @@
+"""API machinery: everything about Kubernetes objects that needs no I/O."""
