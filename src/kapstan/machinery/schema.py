@@ -1,7 +1,7 @@
 """Schema: one OpenAPI v3 schema of a Kubernetes kind, compiled once into nodes that algorithms can walk.
 
-Built-in kinds (definitions joined by `$ref`, possibly recursive) and custom kinds (one inlined structural schema) compile
-into the same nodes, so pruning, defaulting, validation, strategic merge and server-side apply have one code path.
+Built-in kinds (definitions joined by `$ref`, possibly recursive) and custom kinds (one inlined structural schema)
+compile into the same nodes, so pruning, defaulting, validation, strategic merge and apply have one code path.
 A node is immutable after compilation and shared freely; `source` is the document it came from, never to be changed.
 """
 
@@ -122,6 +122,8 @@ class Definitions:
     def __init__(self, sources: Mapping[str, Mapping[str, Any]]) -> None:
         self._sources = sources
         self._compiled: dict[str, Schema] = {}
+        self._compiling = 0
+        self._overlays: list[tuple[Schema, Schema]] = []
 
     def __contains__(self, name: str) -> bool:
         return name in self._sources
@@ -134,8 +136,29 @@ class Definitions:
             # Registered before its children are compiled: definitions may be recursive.
             found = self._compiled[name] = Schema(source)
             found.ref = name
+            self._compiling += 1
             _compile_children(found, source, self)
+            self._compiling -= 1
+            if not self._compiling:
+                self._finish_overlays()
         return found
+
+    def overlay(self, target: Schema, beside: Mapping[str, Any]) -> Schema:
+        """A node like `target`, with the keywords that stand beside the reference taking precedence."""
+        node = Schema({**target.source, **beside})
+        node.ref = target.ref
+        self._overlays.append((node, target))
+        if not self._compiling:
+            self._finish_overlays()
+        return node
+
+    def _finish_overlays(self) -> None:
+        """Overlays take their children last: a recursive target has none before it is compiled."""
+        for node, target in self._overlays:
+            node.properties, node.additional, node.items = target.properties, target.additional, target.items
+            node.all_of, node.any_of, node.one_of = target.all_of, target.any_of, target.one_of
+            node.not_ = target.not_
+        self._overlays.clear()
 
 
 def compile_schema(source: Mapping[str, Any], definitions: Definitions | None = None) -> Schema:
@@ -149,11 +172,11 @@ def compile_schema(source: Mapping[str, Any], definitions: Definitions | None = 
         raise ValueError(f"schema refers to {name!r}, but no definitions were given")
     target = definitions.schema(name)
     beside = {key: value for key, value in source.items() if key not in ("$ref", "allOf", "description")}
-    return _overlay(target, beside) if beside else target
+    return definitions.overlay(target, beside) if beside else target
 
 
 def _referenced(source: Mapping[str, Any]) -> str | None:
-    """The name behind `$ref`, or behind an `allOf` of just one `$ref` (how OpenAPI v3 puts keywords beside a reference)."""
+    """The name behind `$ref`, or behind an `allOf` of one `$ref` (OpenAPI v3's way to put keywords beside it)."""
     ref = source.get("$ref")
     if ref is None:
         parts = source.get("allOf")
@@ -166,17 +189,6 @@ def _referenced(source: Mapping[str, Any]) -> str | None:
         if ref.startswith(prefix):
             return str(ref[len(prefix) :])
     raise ValueError(f"schema reference {ref!r} does not point into the document's schemas")
-
-
-def _overlay(target: Schema, beside: Mapping[str, Any]) -> Schema:
-    """A node like `target`, with the keywords that stand beside the reference taking precedence."""
-    node = Schema({**target.source, **beside})
-    node.ref = target.ref
-    # Shares the children by reference: `target` may still be compiling when it is recursive.
-    node.properties = target.properties
-    node.additional, node.items = target.additional, target.items
-    node.all_of, node.any_of, node.one_of, node.not_ = target.all_of, target.any_of, target.one_of, target.not_
-    return node
 
 
 def _compile_children(node: Schema, source: Mapping[str, Any], definitions: Definitions | None) -> None:
