@@ -1,0 +1,1 @@
+"""Talking to a Kubernetes API server: configuration, authentication, transport, and the typed client."""
