@@ -7,7 +7,7 @@ which no precision is lost, no fractional digits are written and the exponent is
 from __future__ import annotations
 
 import re
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import ROUND_UP, Context, Decimal
 from functools import total_ordering
 from typing import Literal, TypeAlias
 
@@ -42,9 +42,10 @@ class Quantity:
             return
         if isinstance(value, str):
             number, found = _parse(value)
-            self._value, self._format, self._text = _rounded(number), format or found, value
+            self._value, self._format, self._text = _limited(number, found), format or found, value
             return
-        self._value, self._format = _rounded(Decimal(value)), format or "DecimalSI"
+        self._format = format or "DecimalSI"
+        self._value = _limited(Decimal(value), self._format)
         self._text = self.canonical()
 
     @property
@@ -68,12 +69,12 @@ class Quantity:
         return _decimal_text(value, self._format)
 
     def milli(self) -> int:
-        """In thousandths, rounded up, as schedulers count CPU."""
-        return int((self._value * 1000).to_integral_value(ROUND_CEILING))
+        """In thousandths, rounded away from zero, as schedulers count CPU."""
+        return int((self._value * 1000).to_integral_value(ROUND_UP))
 
     def __int__(self) -> int:
-        """Rounded up (away from zero for positive amounts), as Go's `Value()` does."""
-        return int(self._value.to_integral_value(ROUND_CEILING))
+        """Rounded away from zero, as Go's `Value()` does."""
+        return int(self._value.to_integral_value(ROUND_UP))
 
     def __str__(self) -> str:
         return self._text
@@ -140,13 +141,14 @@ def _parse(text: str) -> tuple[Decimal, QuantityFormat]:
     return number.scaleb(_DECIMAL[match["decimal"] or ""], _EXACT), "DecimalSI"
 
 
-def _rounded(number: Decimal) -> Decimal:
-    """Nothing is finer than nano (rounded away from zero) nor larger than 2^63-1: Kubernetes' own limits."""
-    limited = max(-_MAX, min(_MAX, number))
-    exponent = limited.as_tuple().exponent
+def _limited(number: Decimal, form: QuantityFormat) -> Decimal:
+    """Kubernetes' limits: nothing finer than nano (rounded away from zero), nothing binary above 2^63-1."""
+    if form == "BinarySI":
+        number = max(-_MAX, min(_MAX, number))
+    exponent = number.as_tuple().exponent
     if isinstance(exponent, int) and exponent < -9:
-        limited = limited.quantize(_NANO, "ROUND_UP", _EXACT)
-    return limited
+        number = number.quantize(_NANO, ROUND_UP, _EXACT)
+    return number
 
 
 def _binary_text(value: Decimal) -> str:
