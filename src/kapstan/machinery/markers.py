@@ -25,6 +25,8 @@ __all__ = (
     "ListSet",
     "MapAtomic",
     "MapGranular",
+    "MaxProperties",
+    "MinProperties",
     "Nullable",
     "Optional",
     "PreserveUnknown",
@@ -82,6 +84,18 @@ class Schemaless(_Marker, frozen=True):
 
 class IntOrStringMarker(_Marker, frozen=True):
     """A number or a string: `x-kubernetes-int-or-string`."""
+
+
+class MinProperties(_Marker, frozen=True):
+    """An object must have at least that many fields. (For a `dict`, `msgspec.Meta(min_length=...)` says the same.)"""
+
+    count: int
+
+
+class MaxProperties(_Marker, frozen=True):
+    """An object may have at most that many fields."""
+
+    count: int
 
 
 class Nullable(_Marker, frozen=True):
