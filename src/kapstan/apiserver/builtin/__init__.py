@@ -1,0 +1,35 @@
+"""The built-in kinds of Kubernetes as the embedded server serves them: discovery, schemas, OpenAPI documents."""
+
+from kapstan.apiserver.builtin.custom import custom_definition_name, custom_schemas, schema_name
+from kapstan.apiserver.builtin.facts import (
+    GroupVersion,
+    Resource,
+    Subresource,
+    definition_name,
+    definitions,
+    group_version,
+    group_versions,
+    kubernetes_version,
+    resources,
+)
+from kapstan.apiserver.builtin.openapi import document, openapi
+from kapstan.apiserver.builtin.operations import group_version_paths, resource_paths
+
+__all__ = (
+    "GroupVersion",
+    "Resource",
+    "Subresource",
+    "custom_definition_name",
+    "custom_schemas",
+    "definition_name",
+    "definitions",
+    "document",
+    "group_version",
+    "group_version_paths",
+    "group_versions",
+    "kubernetes_version",
+    "openapi",
+    "resource_paths",
+    "resources",
+    "schema_name",
+)
