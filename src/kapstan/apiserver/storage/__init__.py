@@ -1,0 +1,1 @@
+"""Storage of objects: in memory, or in SQLite behind it."""

@@ -1,0 +1,1 @@
+"""Strategies: what is particular about each kind."""
