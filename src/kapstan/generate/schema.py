@@ -13,14 +13,14 @@ from typing import Any, Literal, Union
 import msgspec
 from msgspec import NODEFAULT
 
-from kapstan.generate.descriptions import field_descriptions, type_description, unwrap
+from kapstan.generate.descriptions import field_descriptions, type_description
 from kapstan.machinery import markers as m
 from kapstan.machinery.base import Model
 from kapstan.machinery.codec import to_builtins
 from kapstan.machinery.meta import Condition, Duration, MicroTime, ObjectMeta, Quantity
 from kapstan.machinery.rules import keywords_of, rules_of
 
-__all__ = ("SchemaError", "schema_of", "type_schema")
+__all__ = ("SchemaError", "schema_of", "type_schema", "without_descriptions")
 
 Document = dict[str, Any]
 
@@ -130,7 +130,7 @@ def _struct(cls: type[Model], path: str, inside: tuple[type, ...], descriptions:
         )
     known = _KNOWN_STRUCTS.get(cls)
     if known is not None:
-        return known()
+        return known() if descriptions else without_descriptions(known())
     schema: Document = {"type": "object"}
     if descriptions and (text := type_description(cls)):
         schema["description"] = text
@@ -217,7 +217,7 @@ def _meta(schema: Document, meta: msgspec.Meta, path: str, descriptions: bool) -
     if meta.examples:
         schema["example"] = to_builtins(meta.examples[0])
     if descriptions and meta.description:
-        schema["description"] = unwrap(meta.description)
+        schema["description"] = meta.description
 
 
 def _add_rule(schema: Document, rule: m.CEL) -> None:
@@ -245,6 +245,7 @@ _MARKERS: dict[type, Callable[[Document, Any], None]] = {
     m.SchemaType: lambda schema, marker: schema.update(type=marker.name),
     m.MinProperties: lambda schema, marker: schema.update(minProperties=marker.count),
     m.MaxProperties: lambda schema, marker: schema.update(maxProperties=marker.count),
+    m.Keywords: lambda schema, marker: schema.update(to_builtins(marker.schema)),
     m.Nullable: lambda schema, _: schema.update(nullable=True),
     m.ListMap: _list_map,
     m.ListSet: _set(**{"x-kubernetes-list-type": "set"}),
@@ -316,6 +317,23 @@ def _condition() -> Document:
         },
         "required": ["lastTransitionTime", "message", "reason", "status", "type"],
         "type": "object",
+    }
+
+
+def without_descriptions(schema: Any) -> Any:
+    """The schema alone. A *property* called `description` is a schema itself, and stays."""
+    if isinstance(schema, list):
+        return [without_descriptions(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: {name: without_descriptions(prop) for name, prop in value.items()}
+        if key == "properties"
+        else value
+        if key in ("default", "enum", "example")
+        else without_descriptions(value)
+        for key, value in schema.items()
+        if key != "description"
     }
 
 

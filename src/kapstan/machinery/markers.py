@@ -20,6 +20,7 @@ __all__ = (
     "Format",
     "Immutable",
     "IntOrStringMarker",
+    "Keywords",
     "ListAtomic",
     "ListMap",
     "ListSet",
@@ -37,8 +38,8 @@ __all__ = (
 )
 
 
-class _Marker(Struct, frozen=True):
-    """Base of every marker."""
+class _Marker(Struct, frozen=True, eq=False):
+    """Base of every marker. Told apart by identity: a type hint is hashed, and a default may be a dictionary."""
 
 
 class CEL(_Marker, frozen=True):
@@ -80,6 +81,12 @@ class Schemaless(_Marker, frozen=True):
     """Ignores the Python type and uses this schema as it is."""
 
     schema: Mapping[str, Any] = {}
+
+
+class Keywords(_Marker, frozen=True):
+    """OpenAPI keywords that no other marker has, put beside those of the type: `Keywords({"oneOf": [...]})`."""
+
+    schema: Mapping[str, Any]
 
 
 class IntOrStringMarker(_Marker, frozen=True):
