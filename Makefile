@@ -51,7 +51,7 @@ integration: $(STAMP) kube ## Integration tests on the embedded and the real API
 
 .PHONY: kube
 kube: $(STAMP) ## Have the real Kubernetes binaries at hand (found, downloaded or built; cached)
-	$(BIN)/kapstan kube fetch
+	@$(BIN)/kapstan kube fetch
 
 .PHONY: bench
 bench: $(STAMP) kube ## Benchmarks, ours and the peers' in one run

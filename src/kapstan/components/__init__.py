@@ -1,0 +1,1 @@
+"""Real Kubernetes components as processes: find or build the programs, configure them, run them."""
