@@ -53,7 +53,7 @@ class _Module:
         kind = definition["spec"]["names"]["kind"]
         schema = version["schema"]["openAPIV3Schema"]
         own = {name: part for name, part in schema["properties"].items() if name not in _EVERY_KIND_HAS}
-        body = self._fields({**schema, "properties": own}, kind)
+        body = self._fields({**schema, "properties": own}, kind, of_kind=True)
         if "metadata" in schema.get("required", ()):
             body = f"metadata: ObjectMeta\n{body}"
         text = _decorators(definition, version, schema) + f"class {kind}(Resource):\n"
@@ -82,19 +82,19 @@ class _Module:
         self._classes[chosen] = text
         return chosen
 
-    def _fields(self, schema: Document, owner: str) -> str:
+    def _fields(self, schema: Document, owner: str, *, of_kind: bool = False) -> str:
         required = set(schema.get("required", ()))
         lines: list[str] = []
         for json_name, part in schema.get("properties", {}).items():
             text = part.get("description", "")
             if unwrap(text) == text:  # a docstring says it just so; else the text stays an argument, to the letter
                 part = {key: value for key, value in part.items() if key != "description"}
-            lines.append(self._field(json_name, part, owner, json_name in required))
+            name = field_name(json_name, of_kind=of_kind)
+            lines.append(self._field(name, json_name, part, owner, json_name in required))
             lines.append(_docstring(text) if unwrap(text) == text else "")
         return "".join(lines)
 
-    def _field(self, json_name: str, schema: Document, owner: str, required: bool) -> str:
-        name = field_name(json_name)
+    def _field(self, name: str, json_name: str, schema: Document, owner: str, required: bool) -> str:
         hint = hint_of(schema, owner + class_name(json_name), self._define)
         options = [f"name={json_name!r}"] if needs_alias(name, json_name) else []
         if required:
