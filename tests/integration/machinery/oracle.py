@@ -1,0 +1,67 @@
+"""The real implementation, asked over a pipe: `tools/oracles/machinery`, built once and kept in the cache folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+__all__ = ("Oracle", "Refused", "build")
+
+SOURCE = Path(__file__).resolve().parents[3] / "tools/oracles/machinery"
+
+
+class Refused(Exception):
+    """The oracle's answer is an error."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        super().__init__(answer["error"])
+        self.reason: str = answer.get("reason", "")
+        self.causes: list[dict[str, Any]] = answer.get("causes") or []
+        self.panicked: bool = answer.get("panic", False)
+
+
+def build() -> Path:
+    """The oracle's binary, built if its source has changed."""
+    digest = hashlib.sha256()
+    for source in sorted(SOURCE.iterdir()):
+        digest.update(source.name.encode() + source.read_bytes())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kapstan/oracles"
+    binary = cache / f"machinery-{digest.hexdigest()[:16]}"
+    if not binary.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        unfinished = cache / f"machinery-{os.getpid()}"
+        subprocess.run(["go", "build", "-o", unfinished, "."], cwd=SOURCE, check=True)
+        unfinished.rename(binary)
+    return binary
+
+
+class Oracle:
+    """One running oracle; `ask` sends a question and waits for the answer."""
+
+    def __init__(self, binary: Path) -> None:
+        self._process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+    def ask(self, op: str, **args: Any) -> Any:
+        """The result; Refused if it is an error."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"op": op, "args": args}).encode() + b"\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        assert "fatal" not in answer, answer["fatal"]
+        if "error" in answer:
+            raise Refused(answer)
+        return answer["result"]
