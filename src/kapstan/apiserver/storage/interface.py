@@ -15,7 +15,6 @@ from kapstan.machinery.gvk import GroupResource
 __all__ = (
     "Event",
     "EventType",
-    "Listing",
     "Observer",
     "Record",
     "RevisionTooNew",
@@ -67,7 +66,6 @@ class Record:
         *,
         uid: str = "",
         labels: Mapping[str, str] = _NOTHING,
-        fields: Mapping[str, str] = _NOTHING,
         owner_uids: tuple[str, ...] = (),
         written_as: Any = None,
     ) -> None:
@@ -77,12 +75,13 @@ class Record:
         self.value = value  # in the storage version, resourceVersion included
         self.uid = uid
         self.labels = labels
-        self.fields = fields  # the selectable ones beyond metadata.name and metadata.namespace
         self.owner_uids = owner_uids
         # The StorageKind under which it was written. While that is still the one in force, `value` needs no pruning,
         # defaulting or conversion on its way out.
         self.written_as = written_as
-        self.views: dict[Any, bytes] | None = None  # encodings in other versions, made on demand
+        # Made on demand by readers: the values for field selectors, and encodings in other versions.
+        self.fields: Mapping[str, str] | None = None
+        self.views: dict[Any, bytes] | None = None
 
     @property
     def namespace(self) -> str:
@@ -97,7 +96,7 @@ class Record:
 
 
 class Event:
-    """One committed write. `frames` holds what was encoded for watchers, once per representation."""
+    """One write. `frames` holds what was encoded for watchers, once per representation."""
 
     __slots__ = ("frames", "previous", "record", "time", "type")
 
@@ -119,16 +118,6 @@ class Event:
 Observer = Callable[[Event], None]
 
 
-class Listing:
-    """Records in key order, all as of one revision."""
-
-    __slots__ = ("records", "revision")
-
-    def __init__(self, records: Sequence[Record], revision: int) -> None:
-        self.records = records
-        self.revision = revision
-
-
 class Storage(Protocol):
     """The objects of one logical cluster."""
 
@@ -146,10 +135,16 @@ class Storage(Protocol):
     def latest(self, kind: GroupResource, key: str) -> Record | None:
         """The record that the next write replaces: a pending one, if there is any. Not for readers."""
 
-    def list(self, kind: GroupResource, prefix: str = "", *, revision: int | None = None) -> Listing:
-        """All records whose keys begin so, now or at an earlier revision (RevisionTooOld, RevisionTooNew)."""
+    def list(
+        self, kind: GroupResource, prefix: str = "", *, start: str = "", revision: int | None = None
+    ) -> Sequence[Record]:
+        """The records whose keys begin with `prefix`, from `start` on, in key order.
 
-    def count(self, kind: GroupResource) -> int: ...
+        As of now, or as of an earlier revision (RevisionTooOld, RevisionTooNew).
+        """
+
+    def count(self, kind: GroupResource) -> int:
+        """How many records a collection has."""
 
     def kinds(self) -> Iterator[GroupResource]:
         """The collections that hold at least one object."""
@@ -176,6 +171,12 @@ class Storage(Protocol):
 
     def events_since(self, revision: int, kind: GroupResource | None = None) -> Sequence[Event]:
         """What was committed after that revision (RevisionTooOld, RevisionTooNew)."""
+
+    def setting(self, name: str) -> bytes | None:
+        """A value kept beside the objects, such as a key of the cluster's own."""
+
+    async def set_setting(self, name: str, value: bytes) -> None:
+        """Keep such a value; returns when it is durable."""
 
     async def close(self) -> None:
         """Write what is pending and let go of the files."""
