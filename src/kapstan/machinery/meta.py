@@ -12,8 +12,9 @@ from msgspec import field
 
 from kapstan.machinery.base import Model
 from kapstan.machinery.duration import Duration
-from kapstan.machinery.markers import Format, IntOrStringMarker, ListMap
+from kapstan.machinery.markers import Format, IntOrStringMarker, ListAtomic, ListMap
 from kapstan.machinery.quantity import Quantity
+from kapstan.machinery.rules import schema_keywords
 
 __all__ = (
     "Condition",
@@ -117,15 +118,21 @@ class LabelSelectorRequirement(Model):
     """`key operator values`."""
 
     key: str
+    """The label's key."""
     operator: str
-    values: list[str] = field(default_factory=list)
+    """How key and values relate: In, NotIn, Exists or DoesNotExist."""
+    values: Annotated[list[str], ListAtomic()] = field(default_factory=list)
+    """The values for In and NotIn; empty for the others."""
 
 
+@schema_keywords(**{"x-kubernetes-map-type": "atomic"})
 class LabelSelector(Model):
     """Which labels an object must have; an empty one matches everything."""
 
     match_labels: dict[str, str] = field(default_factory=dict)
-    match_expressions: list[LabelSelectorRequirement] = field(default_factory=list)
+    """Pairs that must all be there."""
+    match_expressions: Annotated[list[LabelSelectorRequirement], ListAtomic()] = field(default_factory=list)
+    """Requirements that must all hold."""
 
 
 class StatusCause(Model):

@@ -1,0 +1,1 @@
+"""The types of every API group, one module a kind."""
