@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any, Generic, TypeVar
 
 from kapstan.client.interface import Kind, Selector
@@ -27,16 +28,16 @@ class Lister(Generic[T]):
         snapshot = self._store.get(ObjectKey(namespace or self._namespace, name))
         return None if snapshot is None else snapshot.decode(self._kind)
 
-    def list(self, *, labels: Selector = "", fields: Selector = "") -> list[T]:
+    def list(self, *, labels: Selector = "", fields: Selector = "") -> builtins.list[T]:
         """The objects that match, by namespace and name."""
-        found = self._store.list(self._namespace, label_selector(labels), field_selector(fields))
+        found = self._store.select(self._namespace, label_selector(labels), field_selector(fields))
         return [snapshot.decode(self._kind) for snapshot in found]
 
-    def owned_by(self, owner: Resource) -> list[T]:
+    def owned_by(self, owner: Resource) -> builtins.list[T]:
         """The objects that refer to `owner` as one of their owners."""
         return [snapshot.decode(self._kind) for snapshot in self._store.owned_by(owner.metadata.uid)]
 
-    def by_index(self, name: str, value: str) -> list[T]:
+    def by_index(self, name: str, value: str) -> builtins.list[T]:
         """The objects that a custom index has under a value."""
         return [snapshot.decode(self._kind) for snapshot in self._store.by_index(name, value)]
 

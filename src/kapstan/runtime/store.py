@@ -56,7 +56,7 @@ class Store:
     def keys(self) -> Collection[ObjectKey]:
         return self._snapshots.keys()
 
-    def list(
+    def select(
         self,
         namespace: str = "",
         label_selector: labels.Selector = labels.EVERYTHING,

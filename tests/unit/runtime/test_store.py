@@ -45,32 +45,32 @@ def store() -> Store:
 
 
 def test_lists_are_ordered_by_namespace_and_name(store: Store) -> None:
-    assert [str(one.key) for one in store.list()] == ["ns/a", "ns/b", "other/a"]
+    assert [str(one.key) for one in store.select()] == ["ns/a", "ns/b", "other/a"]
 
 
 def test_a_namespace_narrows(store: Store) -> None:
-    assert names(store.list("ns")) == ["a", "b"]
-    assert store.list("nowhere") == []
+    assert names(store.select("ns")) == ["a", "b"]
+    assert store.select("nowhere") == []
 
 
 def test_labels_select(store: Store) -> None:
-    assert [str(one.key) for one in store.list("", labels.parse("app=web"))] == ["ns/b", "other/a"]
-    assert names(store.list("ns", labels.parse("app=web"))) == ["b"]
-    assert names(store.list("", labels.parse("app in (web,db),!tier"))) == ["a", "b"]
-    assert store.list("", labels.NOTHING) == []
+    assert [str(one.key) for one in store.select("", labels.parse("app=web"))] == ["ns/b", "other/a"]
+    assert names(store.select("ns", labels.parse("app=web"))) == ["b"]
+    assert names(store.select("", labels.parse("app in (web,db),!tier"))) == ["a", "b"]
+    assert store.select("", labels.NOTHING) == []
 
 
 def test_fields_select(store: Store) -> None:
-    assert names(store.list("", field_selector=fields.parse("spec.nodeName=n1"))) == ["b"]
-    assert [str(one.key) for one in store.list("", field_selector=fields.parse("spec.nodeName!=n1"))] == [
+    assert names(store.select("", field_selector=fields.parse("spec.nodeName=n1"))) == ["b"]
+    assert [str(one.key) for one in store.select("", field_selector=fields.parse("spec.nodeName!=n1"))] == [
         "ns/a",
         "other/a",
     ]
-    assert [str(one.key) for one in store.list("", field_selector=fields.parse("metadata.name=a"))] == [
+    assert [str(one.key) for one in store.select("", field_selector=fields.parse("metadata.name=a"))] == [
         "ns/a",
         "other/a",
     ]
-    assert [str(one.key) for one in store.list("", field_selector=fields.parse("spec.nodeName="))] == ["other/a"]
+    assert [str(one.key) for one in store.select("", field_selector=fields.parse("spec.nodeName="))] == ["other/a"]
 
 
 def test_owners_find_what_they_own(store: Store) -> None:
@@ -146,15 +146,15 @@ class StoreMachine(RuleBasedStateMachine):
 
         assert [one.key for one in self.store.owned_by(value)] == expected(0)
         assert [one.key for one in self.store.by_index("custom", value)] == expected(1)
-        assert [one.key for one in self.store.list("", labels.parse(f"app={value}"))] == expected(1)
-        by_node = self.store.list("", field_selector=fields.parse(f"spec.nodeName={value}"))
+        assert [one.key for one in self.store.select("", labels.parse(f"app={value}"))] == expected(1)
+        by_node = self.store.select("", field_selector=fields.parse(f"spec.nodeName={value}"))
         assert [one.key for one in by_node] == expected(2)
-        in_x = self.store.list("x", labels.parse(f"app={value}"))
+        in_x = self.store.select("x", labels.parse(f"app={value}"))
         assert [one.key for one in in_x] == [key for key in expected(1) if key.namespace == "x"]
 
     @invariant()
     def the_store_holds_what_was_put(self) -> None:
-        assert [one.key for one in self.store.list()] == sorted(self.model)
+        assert [one.key for one in self.store.select()] == sorted(self.model)
         assert [one.key for one in self.store.by_index("custom", "all")] == sorted(self.model)
 
 
