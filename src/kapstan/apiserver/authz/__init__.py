@@ -1,0 +1,1 @@
+"""Authorization: who may do what."""

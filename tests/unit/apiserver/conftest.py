@@ -1,0 +1,50 @@
+"""A store of objects for tests of what reads storage but does not serve it."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from kapstan.apiserver.storage.memory import MemoryStorage
+from kapstan.apiserver.storage.record import record_from_object
+from kapstan.machinery.gvk import GroupResource
+from kapstan.machinery.scheme import pluralize
+
+
+class Objects:
+    """Puts objects into a storage as a server would, without its checks."""
+
+    def __init__(self) -> None:
+        self.storage = MemoryStorage()
+
+    async def put(self, api_version: str, kind: str, name: str, namespace: str = "", **content: Any) -> dict[str, Any]:
+        """Create or replace; `metadata` among the content adds to name and namespace."""
+        where, key = self._where(api_version, kind, name, namespace)
+        old = self.storage.get(where, key)
+        metadata: dict[str, Any] = {
+            "name": name,
+            "uid": old.uid if old else str(uuid4()),
+            **content.pop("metadata", {}),
+        }
+        if namespace:
+            metadata["namespace"] = namespace
+        document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, **content}
+        await self.storage.put(where, key, old, lambda revision: record_from_object(where, key, revision, document))
+        return document
+
+    async def delete(self, api_version: str, kind: str, name: str, namespace: str = "") -> None:
+        where, key = self._where(api_version, kind, name, namespace)
+        old = self.storage.get(where, key)
+        assert old is not None, f"no {kind} {key}"
+        await self.storage.delete(where, key, old, lambda revision: old)
+
+    def _where(self, api_version: str, kind: str, name: str, namespace: str) -> tuple[GroupResource, str]:
+        group = api_version.rpartition("/")[0]
+        return GroupResource(group, pluralize(kind.lower())), f"{namespace}/{name}" if namespace else name
+
+
+@pytest.fixture
+def objects() -> Objects:
+    return Objects()
