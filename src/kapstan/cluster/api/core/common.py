@@ -31,6 +31,9 @@ _QUALIFIED = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])"
 Subdomain: TypeAlias = Annotated[str, Meta(min_length=1, max_length=253, pattern=f"^{SUBDOMAIN}$")]
 KindName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=63, pattern="^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$")]
 ConditionType: TypeAlias = Annotated[str, Meta(min_length=1, max_length=316, pattern=f"^({SUBDOMAIN}/)?{_QUALIFIED}$")]
+ApiVersion: TypeAlias = Annotated[
+    str, Meta(min_length=1, max_length=317, pattern=rf"^{SUBDOMAIN}\/[a-z]([-a-z0-9]*[a-z0-9])?$")
+]
 ClusterName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=63)]
 KubernetesVersion: TypeAlias = Annotated[str, Meta(min_length=1, max_length=256)]
 FailureDomainName: TypeAlias = Annotated[str, Meta(min_length=1, max_length=256)]
@@ -53,9 +56,7 @@ class ContractReference(Model):
 class VersionedReference(Model):
     """A template in the same namespace, with its version."""
 
-    api_version: Annotated[
-        str, Meta(min_length=1, max_length=317, pattern=rf"^{SUBDOMAIN}\/[a-z]([-a-z0-9]*[a-z0-9])?$")
-    ]
+    api_version: ApiVersion
     """The API group and version of the object."""
     kind: KindName
     """The kind of the object."""
