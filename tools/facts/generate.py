@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import messages
 import schemas
 import source
 
@@ -25,6 +26,7 @@ def main() -> None:
     into: Path = parser.parse_args().into
     served = source.served()
     write_schemas(into / "apiserver/builtin/data", served)
+    write_json(into / "apiserver/protobuf/data/messages.json.gz", messages.messages())
 
 
 def write_schemas(folder: Path, served: list[source.GroupVersion]) -> None:

@@ -1,12 +1,13 @@
 """Record what Kubernetes' own Go code answers, so that the unit tests compare with it where there is no Go.
 
-    python tools/oracles/record.py [openapi]
+    python tools/oracles/record.py [openapi] [protobuf]
 
 Descriptions are dropped: the vectors hold facts, no prose.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -30,6 +31,14 @@ def openapi() -> None:
         )
 
 
+def protobuf() -> None:
+    """Bodies of random objects of every built-in kind, and the JSON that Go makes of them."""
+    cases = run("protobuf", "make", "36", "2")
+    path = UNIT / "apiserver/protobuf/vectors/bodies.ndjson.gz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(cases, compresslevel=9, mtime=0))
+
+
 def run(oracle: str, *arguments: str, stdin: bytes = b"") -> bytes:
     command = ["go", "run", ".", *arguments]
     done = subprocess.run(command, cwd=ORACLES / oracle, input=stdin, stdout=subprocess.PIPE, check=True)
@@ -45,7 +54,7 @@ def without_descriptions(part: Any) -> Any:
     return [without_descriptions(value) for value in part] if isinstance(part, list) else part
 
 
-RECORDS: dict[str, Callable[[], None]] = {"openapi": openapi}
+RECORDS: dict[str, Callable[[], None]] = {"openapi": openapi, "protobuf": protobuf}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or RECORDS:
