@@ -1,0 +1,72 @@
+"""Stream: an answer that goes on, line by line, until either side ends it."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Callable
+
+from pyreqwest.exceptions import PyreqwestError
+from pyreqwest.request import StreamRequest
+from pyreqwest.response import Response as HttpResponse
+
+from kapstan.client.failures import explain
+from kapstan.machinery.errors import ConnectionFailed
+
+__all__ = ("Stream",)
+
+
+class Stream:
+    """The lines of an answer. A read that is cancelled loses nothing: the next one goes on where it was."""
+
+    def __init__(
+        self, answer: HttpResponse, request: StreamRequest, *, release: Callable[[], None], what: str, server: str
+    ) -> None:
+        self._reader = answer.body_reader
+        self._request = request
+        self._what = what
+        self._server = server
+        self._lines: deque[bytes] = deque()
+        self._parts: list[bytes] = []  # of a line whose end has not come yet
+        self._ended = False
+        self._release = weakref.finalize(self, release)  # also if nobody closes it
+
+    async def line(self) -> bytes | None:
+        """The next line, without its end; None when there are no more. ConnectionFailed if the connection is lost."""
+        while not self._lines:
+            if self._ended:
+                return None
+            try:
+                chunk = await self._reader.read_chunk()
+            except PyreqwestError as error:
+                why = explain(error, timeout=None).why
+                await self.close()
+                raise ConnectionFailed(f"{self._what}: the stream from {self._server} broke: {why}") from None
+            if chunk is None:
+                self._end()
+                await self.close()
+            else:
+                self._split(chunk.to_bytes())
+        return self._lines.popleft()
+
+    async def close(self) -> None:
+        """End it, from our side."""
+        if not self._release.alive:
+            return
+        self._release()
+        self._ended = True
+        await self._request.__aexit__(None, None, None)
+
+    def _split(self, chunk: bytes) -> None:
+        first, *more = chunk.split(b"\n")
+        self._parts.append(first)
+        if not more:
+            return
+        self._lines.append(b"".join(self._parts))
+        self._lines.extend(more[:-1])
+        self._parts = [more[-1]]
+
+    def _end(self) -> None:
+        self._ended = True
+        if last := b"".join(self._parts):
+            self._lines.append(last)
