@@ -1,0 +1,78 @@
+"""The kopf program that the benchmarks measure: the same modes and the same lines as the controller-runtime one.
+
+kopf has no cache to fill: an object counts as synced when its handler has seen it.
+"""
+
+import argparse
+import asyncio
+import json
+import time
+
+import kopf
+
+GROUP, VERSION, PLURAL = "bench.kapstan.dev", "v1", "items"
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--mode", default="sync")
+parser.add_argument("--total", type=int, default=0)
+parser.add_argument("--workers", type=int, default=1)
+options = parser.parse_args()
+
+started = time.monotonic()
+first = 0.0
+count = 0
+seen = 0
+samples: list[float] = []
+
+
+def say(**event):
+    print(json.dumps(event), flush=True)
+
+
+@kopf.on.startup()
+async def configure(settings, **_):
+    settings.posting.enabled = False
+    settings.persistence.finalizer = f"{GROUP}/none"
+    settings.queueing.worker_limit = None if options.workers == 1 else options.workers
+
+
+@kopf.on.event(GROUP, VERSION, PLURAL)
+async def on_item(body, meta, spec, patch, **_):
+    global first, count, seen
+    first = first or time.monotonic()
+    seen += 1
+    if options.mode == "sync":
+        if seen == options.total:
+            say(event="synced", seconds=time.monotonic() - started)
+        return
+    if options.mode == "latency":
+        sample(meta)
+        return
+    if options.mode == "write":
+        if body.get("status", {}).get("observedGeneration") == meta["generation"]:
+            finished()
+            return
+        patch.status["observedGeneration"] = meta["generation"]
+        patch.status["size"] = spec["size"]
+        return
+    finished()
+
+
+def finished():
+    global count
+    count += 1
+    if count == options.total:
+        say(event="done", reconciles=count, seconds=time.monotonic() - first)
+
+
+def sample(meta):
+    sent = meta.get("annotations", {}).get(f"{GROUP}/sent")
+    if sent is None:
+        return
+    samples.append((time.monotonic_ns() - int(sent)) / 1e6)
+    if len(samples) == options.total:
+        samples.sort()
+        say(event="latency", p50=samples[len(samples) // 2], p99=samples[len(samples) * 99 // 100])
+
+
+asyncio.run(kopf.operator(clusterwide=True, standalone=True))
