@@ -71,7 +71,7 @@ def test_the_order_is_path_then_kubeconfig_then_pod_then_home(nowhere: Path, mon
 
 def test_kubeconfig_of_missing_files_only_falls_back_to_the_pod(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", str(nowhere / "missing"))
-    with pytest.raises(ConfigError, match="KUBECONFIG names .*missing, but no such file exists"):
+    with pytest.raises(ConfigError, match=r"KUBECONFIG names .*missing, but no such file exists"):
         Config.load()
     become_pod(nowhere, monkeypatch)
     assert Config.load().source == "in-cluster config"
@@ -93,7 +93,7 @@ def test_in_a_pod_the_service_account_is_used(nowhere: Path, monkeypatch: pytest
     assert Config.in_cluster().namespace == "mine"
     assert Config.in_cluster().server == "https://[fd00::1]:443"
     (account / "token").unlink()
-    with pytest.raises(ConfigError, match="the service account's file .*/token cannot be read: No such file"):
+    with pytest.raises(ConfigError, match=r"the service account's file .*/token cannot be read: No such file"):
         Config.in_cluster()
 
 
