@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kapstan.generate.schema import type_schema
-from kapstan.machinery.gvk import GroupKind
+from kapstan.machinery.gvk import GroupKind, version_priority
 from kapstan.machinery.model import Column, Resource, ResourceInfo, resource_info
 
 __all__ = ("crd_of", "crds_of", "file_name")
@@ -30,7 +30,7 @@ def crds_of(types: Iterable[type[Resource]], *, descriptions: bool = True) -> li
 
 def crd_of(*versions: type[Resource], descriptions: bool = True) -> Document:
     """The definition of one kind. ValueError if its versions contradict each other."""
-    infos = sorted((resource_info(cls) for cls in versions), key=lambda info: _version_order(info.version))
+    infos = sorted((resource_info(cls) for cls in versions), key=lambda info: version_priority(info.version))
     by_version = {resource_info(cls).version: cls for cls in versions}
     storage = _storage(infos)
     metadata: Document = {"name": f"{storage.plural}.{storage.group}"}
@@ -131,14 +131,3 @@ def _subresources(info: ResourceInfo) -> Document:
     if "status" in info.subresources:
         found["status"] = {}
     return found
-
-
-def _version_order(version: str) -> tuple[int, int, int, str]:
-    """Kubernetes' order of versions, the most stable last: v1alpha1, v1beta1, v1, v2; anything else by name first."""
-    import re
-
-    match = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
-    if match is None:
-        return (0, 0, 0, version)
-    stage = {"alpha": 1, "beta": 2, None: 3}[match[2]]
-    return (stage, int(match[1]), int(match[3] or 0), version)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
-__all__ = ("GroupKind", "GroupResource", "GroupVersion", "GroupVersionKind", "GroupVersionResource", "ObjectKey")
+__all__ = (
+    "GroupKind",
+    "GroupResource",
+    "GroupVersion",
+    "GroupVersionKind",
+    "GroupVersionResource",
+    "ObjectKey",
+    "version_priority",
+)
 
 
 class GroupKind(NamedTuple):
@@ -115,3 +124,15 @@ class ObjectKey(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
+
+
+def version_priority(version: str) -> tuple[int, int, int, str]:
+    """Sorts as Kubernetes orders versions, the preferred last: v1alpha1, v1beta1, v1, v2; any other text before all."""
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return (0, 0, 0, version)
+    stage = {"alpha": 1, "beta": 2, None: 3}[match[2]]
+    return (stage, int(match[1]), int(match[3] or 0), version)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from kapstan.machinery.errors import KapstanError
-from kapstan.machinery.gvk import GroupKind, GroupVersionKind
+from kapstan.machinery.gvk import GroupKind, GroupVersionKind, version_priority
 from kapstan.machinery.scheme import pluralize
 
 __all__ = ("CONTRACTS", "Contract", "NoContract", "contract_of", "crd_name")
@@ -46,17 +45,8 @@ def contract_of(group_kind: GroupKind, labels: Mapping[str, str]) -> Contract:
     for name in CONTRACTS:
         versions = [version for version in labels.get(_LABEL + name, "").split("_") if version]
         if versions:
-            return Contract(name, max(versions, key=_stability))
+            return Contract(name, max(versions, key=version_priority))
     raise NoContract(
         f"CRD {crd_name(group_kind)} has no label {_LABEL}{CONTRACTS[0]} that names the versions which follow the "
         f"contract; label it, for example with {_LABEL}{CONTRACTS[0]}=v1beta1"
     )
-
-
-def _stability(version: str) -> tuple[int, int, int, str]:
-    """Kubernetes' order of versions: v1alpha1 < v1beta1 < v1 < v2; anything else comes before all of them."""
-    match = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
-    if match is None:
-        return (-1, 0, 0, version)
-    stage = {"alpha": 0, "beta": 1, None: 2}[match[2]]
-    return (stage, int(match[1]), int(match[3] or 0), version)
