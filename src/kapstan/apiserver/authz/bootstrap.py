@@ -16,10 +16,10 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from kapstan.apiserver.authz import aggregation
-from kapstan.apiserver.authz.rules import rules_of, uncovered
+from kapstan.apiserver.authz.rules import Rules, rules_of, uncovered
 from kapstan.machinery import codec
 
-__all__ = ("AUTO_UPDATE", "documents", "reconciled")
+__all__ = ("AUTO_UPDATE", "cluster_role_rules", "documents", "reconciled")
 
 AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 
@@ -54,6 +54,12 @@ def _aggregate(aggregated: list[dict[str, Any]], roles: list[dict[str, Any]]) ->
         changed |= rules != role["rules"]
         role["rules"] = rules
     return changed
+
+
+@cache
+def cluster_role_rules(name: str) -> Rules:
+    """The rules that a ClusterRole has from the start, before any aggregation."""
+    return next(rules_of(fact) for fact in _facts() if fact["kind"] == "ClusterRole" and fact["name"] == name)
 
 
 def reconciled(existing: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[str, Any] | None:
