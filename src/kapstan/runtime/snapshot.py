@@ -99,16 +99,23 @@ class Snapshot(Struct, gc=False, eq=False, frozen=True):
         ]
 
     def annotations(self) -> Mapping[str, str]:
-        return _decode_annotations(self.data).metadata.annotations or _NO_LABELS
+        return _decode_more(self.data).metadata.annotations or _NO_LABELS
+
+    def finished(self) -> bool:
+        """Whether nothing holds up its deletion: what a write that took the last finalizer away is answered with."""
+        if not self.deleting:
+            return False
+        meta = _decode_more(self.data).metadata
+        return not meta.finalizers and not meta.deletion_grace_period_seconds
 
 
 def is_newer(resource_version: str, than: str) -> bool:
-    """Whether one resourceVersion of an object came after another. Kubernetes promises that they compare as numbers;
-    of a server whose versions are no numbers, a different one counts as newer."""
+    """Whether one resourceVersion is known to come after another. Kubernetes lets them be compared as numbers; of a
+    server whose versions are none, nothing is known."""
     try:
         return int(resource_version) > int(than)
     except ValueError:
-        return resource_version != than
+        return False
 
 
 class _Reference(Struct, rename="camel", gc=False):
@@ -135,16 +142,18 @@ class _Peek(Struct, gc=False):
     metadata: _Metadata
 
 
-class _AnnotatedMetadata(Struct, gc=False):
+class _MoreMetadata(Struct, rename="camel", gc=False):
     annotations: dict[str, str] | None = None
+    finalizers: list[str] | None = None
+    deletion_grace_period_seconds: int | None = None
 
 
-class _Annotated(Struct, gc=False):
-    metadata: _AnnotatedMetadata
+class _More(Struct, gc=False):
+    metadata: _MoreMetadata
 
 
 _decode_peek = msgspec.json.Decoder(_Peek).decode
-_decode_annotations = msgspec.json.Decoder(_Annotated).decode
+_decode_more = msgspec.json.Decoder(_More).decode
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 _MANAGED_FIELDS = b'"managedFields":'
 
