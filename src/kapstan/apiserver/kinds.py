@@ -7,7 +7,7 @@ the cluster whose CustomResourceDefinition they come from, but equal definitions
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from kapstan.apiserver.request import Request
     from kapstan.apiserver.strategy.base import Strategy
     from kapstan.machinery.schema import Schema
+    from kapstan.machinery.validation import FieldError
 
-__all__ = ("Converter", "Handler", "KindTable", "ServedKind", "StorageKind", "Subresource")
+__all__ = ("Converter", "Handler", "Intake", "KindTable", "ServedKind", "StorageKind", "Subresource")
 
 Object = dict[str, Any]
 
@@ -35,10 +36,26 @@ class Converter(Protocol):
         """The same objects in the wanted version, in order. May change the given ones."""
 
 
+class Intake(Protocol):
+    """What a schema does to the objects of one version: shapes them on their way in, and judges them."""
+
+    def shape(self, obj: Object) -> list[str]:
+        """Drop unknown fields and forbidden nulls, fill in defaults, in place; returns the paths of what was unknown.
+
+        BadRequest if a field has a type that the server could not even read.
+        """
+
+    def default(self, obj: Object) -> None:
+        """Fill in defaults again, after somebody else has changed the object."""
+
+    def validate(self, obj: Object, old: Object | None) -> Sequence[FieldError]:
+        """What the schema has against the object, or against its change from `old`."""
+
+
 class StorageKind:
     """One collection of stored objects, whatever versions it is served in."""
 
-    __slots__ = ("converter", "group_resource", "gvk", "namespaced")
+    __slots__ = ("converter", "group_resource", "gvk", "home", "namespaced")
 
     def __init__(
         self,
@@ -52,6 +69,7 @@ class StorageKind:
         self.gvk = gvk  # the version in which objects are stored
         self.namespaced = namespaced
         self.converter = converter  # None: all versions are equal but for `apiVersion`
+        self.home: ServedKind | None = None  # the version in which objects are stored, whether it is served or not
 
     def key(self, namespace: str, name: str) -> str:
         """Where an object is in the table; keys sort as etcd's do, which is the order of every list."""
@@ -80,6 +98,7 @@ class ServedKind:
     """One resource, as served in one version."""
 
     __slots__ = (
+        "_intake",
         "_schema",
         "categories",
         "custom",
@@ -106,6 +125,7 @@ class ServedKind:
         namespaced: bool,
         strategy: Strategy,
         schema: Schema | Callable[[], Schema],
+        intake: Intake | Callable[[Schema], Intake],
         storage: StorageKind | None = None,
         verbs: tuple[str, ...] = (),
         singular: str = "",
@@ -121,8 +141,12 @@ class ServedKind:
         self.gvr = GroupVersionResource(gvk.group, gvk.version, plural)
         self.namespaced = namespaced
         self.strategy = strategy
-        self._schema = schema  # a function until first used: compiling every built-in schema takes seconds
+        # Functions until first used: most kinds are never asked for, and compiling them all takes seconds.
+        self._schema = schema
+        self._intake = intake
         self.storage = storage or StorageKind(self.gvr.group_resource, gvk, namespaced=namespaced)
+        if self.storage.gvk == gvk:
+            self.storage.home = self
         self.verbs = verbs
         self.singular = singular or gvk.kind.lower()
         self.list_kind = list_kind or f"{gvk.kind}List"
@@ -140,6 +164,13 @@ class ServedKind:
         found = self._schema
         if callable(found):
             found = self._schema = found()
+        return found
+
+    @property
+    def intake(self) -> Intake:
+        found = self._intake
+        if callable(found):
+            found = self._intake = found(self.schema)
         return found
 
     @property

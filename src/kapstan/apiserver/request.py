@@ -15,6 +15,7 @@ import msgspec
 if TYPE_CHECKING:
     from kapstan.apiserver.cluster import LogicalCluster
     from kapstan.apiserver.kinds import ServedKind
+    from kapstan.apiserver.strategy.base import Strategy
 
 __all__ = (
     "ANONYMOUS",
@@ -156,6 +157,18 @@ class Request:
     def dry_run(self) -> bool:
         return self.options.dry_run
 
+    @property
+    def strategy(self) -> Strategy:
+        """The hooks of the endpoint: the kind's own, or the subresource's."""
+        if not self.subresource:
+            return self.kind.strategy
+        return self.kind.subresources[self.subresource].strategy or self.kind.strategy
+
+    @property
+    def key(self) -> str:
+        """Where the object is in the storage."""
+        return self.kind.storage.key(self.namespace, self.name)
+
     def warn(self, text: str) -> None:
         """Tell the client something that it should know, without refusing."""
         if text not in self.warnings:
@@ -169,10 +182,14 @@ class Request:
     @property
     def attributes(self) -> Attributes:
         """What authorizers see."""
+        return self.attributes_for(self.verb)
+
+    def attributes_for(self, verb: str) -> Attributes:
+        """What authorizers would see if it were another verb."""
         group, version, resource = self.kind.gvr
         return Attributes(
             user=self.user,
-            verb=self.verb,
+            verb=verb,
             group=group,
             version=version,
             resource=resource,

@@ -1,0 +1,1 @@
+"""The registry: the verbs of the API over storage, with Kubernetes' rules."""

@@ -1,0 +1,113 @@
+"""Objects between storage and clients: decoding records, and bringing them into the version that is asked for.
+
+A record that was written under the definition now in force is sent as it is. Any other is pruned, defaulted and
+converted first; the result is kept beside the record, so that it is made once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from kapstan.apiserver.kinds import ServedKind, StorageKind
+from kapstan.apiserver.storage.interface import Record
+from kapstan.apiserver.storage.record import record_from_object
+from kapstan.machinery.gvk import GroupVersion
+
+__all__ = ("clone", "decode", "encode", "ready_view", "record", "same", "served", "stored", "view", "views")
+
+Object = dict[str, Any]
+
+encode = msgspec.json.Encoder().encode
+_decoder = msgspec.json.Decoder()
+_sorted_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def decode(value: bytes) -> Object:
+    """An object from its JSON; the caller owns it."""
+    found: Object = _decoder.decode(value)
+    return found
+
+
+def clone(obj: Object) -> Object:
+    """A deep copy."""
+    found: Object = _decoder.decode(encode(obj))
+    return found
+
+
+def same(one: Object, other: Object) -> bool:
+    """Whether two objects are equal as JSON: Python takes 1, 1.0 and true for equal, which they are not."""
+    return one == other and _sorted_encode(one) == _sorted_encode(other)
+
+
+def ready_view(kind: ServedKind, record: Record) -> bytes | None:
+    """A record's JSON in a version, if it need not be made first."""
+    if record.written_as is kind.storage and kind.stored_as_served:
+        return record.value
+    return record.views.get(kind) if record.views is not None else None
+
+
+async def view(kind: ServedKind, record: Record) -> bytes:
+    """A record's JSON in a version."""
+    ready = ready_view(kind, record)
+    return ready if ready is not None else (await views(kind, [record]))[0]
+
+
+async def views(kind: ServedKind, records: Sequence[Record]) -> list[bytes]:
+    """The JSON of many records in a version: what must be converted is converted together."""
+    found = [ready_view(kind, record) for record in records]
+    missing = [position for position, value in enumerate(found) if value is None]
+    if missing:
+        objects = [_restored(kind.storage, records[position]) for position in missing]
+        for position, obj in zip(missing, await _converted(kind, objects), strict=True):
+            value = found[position] = encode({"apiVersion": obj["apiVersion"], "kind": obj["kind"], **obj})
+            record = records[position]
+            if record.views is None:
+                record.views = {}
+            record.views[kind] = value
+    return [value for value in found if value is not None]
+
+
+async def served(kind: ServedKind, record: Record) -> Object:
+    """A record's object in a version; the caller owns it."""
+    return decode(await view(kind, record))
+
+
+async def stored(kind: ServedKind, obj: Object) -> Object:
+    """An object of a served version in the version in which it is stored."""
+    if kind.stored_as_served:
+        return obj
+    return (await _convert(kind.storage, [obj], kind.storage.gvk.group_version))[0]
+
+
+def record(kind: ServedKind, key: str, revision: int, obj: Object) -> Record:
+    """What is written; `obj` is in the stored version. Its JSON begins with `ServedKind.head`."""
+    obj = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **obj}
+    return record_from_object(kind.storage.group_resource, key, revision, obj, kind.storage)
+
+
+def _restored(storage: StorageKind, record: Record) -> Object:
+    """A stored object, as the definition now in force sees it."""
+    obj = decode(record.value)
+    if record.written_as is not storage and storage.home is not None:
+        storage.home.intake.shape(obj)
+    return obj
+
+
+async def _converted(kind: ServedKind, objects: list[Object]) -> list[Object]:
+    if kind.stored_as_served:
+        return objects
+    converted = await _convert(kind.storage, objects, kind.gvk.group_version)
+    for obj in converted:
+        kind.intake.shape(obj)
+    return converted
+
+
+async def _convert(storage: StorageKind, objects: list[Object], to: GroupVersion) -> list[Object]:
+    if storage.converter is not None:
+        return await storage.converter.convert(objects, to)
+    for obj in objects:
+        obj["apiVersion"] = str(to)
+    return objects

@@ -1,0 +1,94 @@
+"""Patch: the four ways to say what shall change in an object, each applied to its latest state."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from kapstan.apiserver.registry import managed
+from kapstan.apiserver.registry.errors import invalid
+from kapstan.apiserver.registry.metadata import metadata_of
+from kapstan.apiserver.registry.outcome import Outcome
+from kapstan.apiserver.registry.strictness import report_unknown
+from kapstan.apiserver.registry.update import guaranteed_update
+from kapstan.apiserver.request import Request, WriteOptions
+from kapstan.machinery.errors import BadRequest, UnsupportedMediaType
+from kapstan.machinery.gvk import GroupKind
+from kapstan.machinery.patch import apply_json_patch, apply_merge_patch, apply_strategic_merge_patch
+from kapstan.machinery.validation import FieldError
+
+__all__ = ("PatchType", "patch", "patch_types")
+
+Object = dict[str, Any]
+PatchType = Literal[
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+]
+
+_JSON: PatchType = "application/json-patch+json"
+_MERGE: PatchType = "application/merge-patch+json"
+_STRATEGIC: PatchType = "application/strategic-merge-patch+json"
+_APPLY: PatchType = "application/apply-patch+yaml"
+
+
+def patch_types(custom: bool) -> tuple[PatchType, ...]:
+    """What a kind accepts; strategic merge needs to know how lists merge, which only built-in kinds say."""
+    return (_JSON, _MERGE, _APPLY) if custom else (_JSON, _MERGE, _STRATEGIC, _APPLY)
+
+
+async def patch(request: Request, patch_type: PatchType, body: Any) -> Outcome:
+    """Change an object by a decoded patch; server-side apply may create it."""
+    if patch_type == _APPLY:
+        return await _apply(request, body)
+
+    async def change(old: Object | None) -> Object:
+        assert old is not None
+        new = _patched(request, patch_type, old, body)
+        managed.update(request, old, new)
+        return new
+
+    return await guaranteed_update(request, change)
+
+
+async def _apply(request: Request, config: Any) -> Outcome:
+    if not isinstance(config, dict):
+        raise BadRequest("error decoding YAML: an apply configuration is an object")
+
+    async def change(old: Object | None) -> Object:
+        return managed.apply(request, old, config)
+
+    return await guaranteed_update(request, change, allow_create=not request.subresource)
+
+
+def _patched(request: Request, patch_type: PatchType, old: Object, body: Any) -> Object:
+    if patch_type == _JSON:
+        new = apply_json_patch(old, body)
+    elif patch_type == _MERGE:
+        new = apply_merge_patch(old, body)
+    elif patch_type == _STRATEGIC and not request.kind.custom:
+        new = apply_strategic_merge_patch(old, body, request.kind.schema)
+    else:
+        raise UnsupportedMediaType(f"patch type {patch_type} is not supported")
+    if not isinstance(new, dict) or not isinstance(new.get("metadata", {}), dict):
+        raise BadRequest("the patch does not leave an object with metadata")
+    return _shaped(request, new)
+
+
+def _shaped(request: Request, obj: Object) -> Object:
+    """The patched object, as its schema sees it: what a patch adds must fit as if it had been sent whole."""
+    kind = request.kind
+    if (obj.get("apiVersion"), obj.get("kind")) != (kind.gvk.api_version, kind.gvk.kind):
+        raise BadRequest(
+            f"the API version and kind in the patched data ({obj.get('apiVersion')}, {obj.get('kind')}) do not match "
+            f"the expected ones ({kind.gvk.api_version}, {kind.gvk.kind})"
+        )
+    metadata_of(obj)
+    try:
+        unknown = kind.intake.shape(obj)
+    except BadRequest as error:
+        raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", "", str(error))]) from error
+    options = request.options
+    assert isinstance(options, WriteOptions)
+    report_unknown(request, options.field_validation, unknown)
+    return obj

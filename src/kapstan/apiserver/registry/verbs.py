@@ -1,0 +1,178 @@
+"""The verbs of the API, from decoded bodies to outcomes: what the HTTP front and the in-process API both call.
+
+Each checks what the kind serves, shapes the body by the kind's schema and goes to the endpoint that answers: the stored
+object, a subresource of it, or a handler where nothing is stored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from kapstan.apiserver.kinds import Handler, ServedKind
+from kapstan.apiserver.registry import create as creating
+from kapstan.apiserver.registry import delete as deleting
+from kapstan.apiserver.registry import patch as patching
+from kapstan.apiserver.registry import read as reading
+from kapstan.apiserver.registry import update as updating
+from kapstan.apiserver.registry import watch as watching
+from kapstan.apiserver.registry.errors import method_not_supported
+from kapstan.apiserver.registry.objects import encode
+from kapstan.apiserver.registry.outcome import Listed, Outcome
+from kapstan.apiserver.registry.representation import Representation
+from kapstan.apiserver.registry.strictness import report
+from kapstan.apiserver.request import DeleteOptions, ListOptions, Request, WriteOptions
+from kapstan.machinery.errors import BadRequest, NotFound
+from kapstan.machinery.golang import quote
+
+__all__ = ("create", "delete", "delete_collection", "get", "list_objects", "patch", "update", "watch")
+
+Object = dict[str, Any]
+
+
+async def get(request: Request, resource_version: str = "") -> Outcome:
+    _check(request, "get")
+    handler = _handler(request)
+    if handler is not None:
+        return Outcome(encode(await handler(request, None)))
+    return await reading.get(request, resource_version)
+
+
+async def list_objects(request: Request, options: ListOptions) -> Listed:
+    _check(request, "list")
+    return await reading.list_objects(request, options)
+
+
+def watch(request: Request, options: ListOptions, representation: Representation) -> watching.Watch:
+    _check(request, "watch")
+    return watching.watch(request, options, representation)
+
+
+async def create(request: Request, body: Any, complaints: list[str] | None = None) -> Outcome:
+    """`complaints` are what a strict decoder had against the body, such as duplicate fields."""
+    _check(request, "create")
+    handler = _handler(request)
+    if handler is not None:
+        return await _handled(request, handler, body)
+    return await creating.create(request, _accepted(request, body, complaints))
+
+
+async def update(request: Request, body: Any, complaints: list[str] | None = None) -> Outcome:
+    _check(request, "update")
+    handler = _handler(request)
+    if handler is not None:
+        return msgspec.structs.replace(await _handled(request, handler, body), created=False)
+    return await updating.replace(request, _accepted(request, body, complaints))
+
+
+async def patch(request: Request, patch_type: patching.PatchType, body: Any) -> Outcome:
+    _check(request, "patch")
+    return await patching.patch(request, patch_type, body)
+
+
+async def delete(request: Request) -> Outcome:
+    _check(request, "delete")
+    return await deleting.delete(request)
+
+
+async def delete_collection(request: Request, options: ListOptions) -> Listed:
+    """Delete what a list would show, one by one; what is gone already is no error."""
+    _check(request, "deletecollection")
+    listed = await reading.list_objects(request, options)
+    for value in listed.values:
+        metadata = msgspec.json.decode(value)["metadata"]
+        one = _for_object(request, metadata)
+        try:
+            await deleting.delete(one)
+        except NotFound:
+            continue
+        for text in one.warnings:
+            request.warn(text)
+    return listed
+
+
+def _for_object(request: Request, metadata: Object) -> Request:
+    options = request.options
+    assert isinstance(options, DeleteOptions)
+    return Request(
+        request.cluster,
+        request.user,
+        request.verb,
+        request.kind,
+        namespace=metadata.get("namespace", ""),
+        name=metadata["name"],
+        options=options,
+        user_agent=request.user_agent,
+        path=request.path,
+        now=request.now,
+    )
+
+
+def _check(request: Request, verb: str) -> None:
+    kind = request.kind
+    if request.subresource:
+        if verb in kind.subresources[request.subresource].verbs:
+            return
+    elif verb in kind.verbs:
+        return
+    raise method_not_supported(kind.gvr.group_resource, verb)
+
+
+def _handler(request: Request) -> Handler | None:
+    if request.subresource:
+        found: Handler | None = request.kind.subresources[request.subresource].handler
+        return found
+    return request.kind.handler
+
+
+async def _handled(request: Request, handler: Handler, body: Any) -> Outcome:
+    if not isinstance(body, dict):
+        raise BadRequest(f"the body of a {request.verb} is an object")
+    answer = await handler(request, body)
+    return Outcome(encode(answer), created=True, is_status=answer.get("kind") == "Status")
+
+
+def _accepted(request: Request, body: Any, complaints: list[str] | None) -> Object:
+    """The body as an object of the kind, shaped by its schema."""
+    kind, options = request.kind, request.options
+    assert isinstance(options, WriteOptions)
+    obj = _typed(kind, body)
+    if not isinstance(obj.get("metadata", {}), dict | None):
+        raise _unreadable(kind, obj, "metadata is not an object")
+    try:
+        unknown = kind.intake.shape(obj)
+    except BadRequest as error:
+        raise _unreadable(kind, obj, str(error)) from error
+    complaints = [*(complaints or ()), *(f"unknown field {quote(path)}" for path in unknown)]
+    context = f"{kind.gvk.kind} in version {quote(kind.gvk.version)} cannot be handled as a {kind.gvk.kind}: "
+    report(request, options.field_validation, complaints, context)
+    return obj
+
+
+def _typed(kind: ServedKind, body: Any) -> Object:
+    """The body, if it is of the kind that the URL stands for. Built-in kinds need not say what they are."""
+    if not isinstance(body, dict):
+        raise BadRequest(f"the object provided is unrecognized (must be of type {kind.gvk.kind}): it is not an object")
+    api_version, name = body.get("apiVersion") or "", body.get("kind") or ""
+    if kind.custom and not name:
+        raise BadRequest(
+            f"the object provided is unrecognized (must be of type {kind.gvk.kind}): Object 'Kind' is missing"
+        )
+    if api_version and api_version != kind.gvk.api_version:
+        raise BadRequest(
+            f"the API version in the data ({api_version}) does not match the expected API version "
+            f"({kind.gvk.api_version})"
+        )
+    if name and name != kind.gvk.kind:
+        raise _unreadable(kind, body, f"the kind {quote(str(name))} is not served here")
+    return {"apiVersion": kind.gvk.api_version, "kind": kind.gvk.kind, **_without_type(body)}
+
+
+def _without_type(body: Object) -> Object:
+    return {name: value for name, value in body.items() if name not in ("apiVersion", "kind")}
+
+
+def _unreadable(kind: ServedKind, obj: Object, why: str) -> BadRequest:
+    name = obj.get("kind") or kind.gvk.kind
+    return BadRequest(f"{name} in version {quote(kind.gvk.version)} cannot be handled as a {kind.gvk.kind}: {why}")

@@ -1,0 +1,1 @@
+"""Watches: fan-out of committed events to clients."""

@@ -1,0 +1,200 @@
+"""Watcher: one client's view of the events of a kind, from a revision on.
+
+Events reach it synchronously when they are committed and go out in one write per turn of the event loop. What a client
+does not take in time piles up in its sink, which is bounded: one that is too slow is cut off, and comes back with
+the last revision it has seen. No watcher can hold up a write or another watcher.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+from kapstan.apiserver.kinds import ServedKind
+from kapstan.apiserver.registry.objects import decode, encode, ready_view, view
+from kapstan.apiserver.registry.representation import Representation
+from kapstan.apiserver.registry.selection import Selection
+from kapstan.apiserver.storage.interface import Event, EventType, Record, Storage
+
+__all__ = ("INITIAL_EVENTS_END", "Sink", "Watcher")
+
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+_CHUNK = 256  # initial objects per write
+_WAITING = 10_000  # events that may wait while the initial ones are sent
+
+
+class Sink(Protocol):
+    """Where a watcher's frames go."""
+
+    def write(self, data: bytes) -> bool:
+        """Send, or keep for sending; False if the client has not taken enough of what it got before."""
+
+    async def drain(self) -> None:
+        """Return when there is room for more."""
+
+
+class Watcher:
+    """Sends events of one kind to one sink."""
+
+    def __init__(
+        self, kind: ServedKind, storage: Storage, selection: Selection, representation: Representation, sink: Sink
+    ) -> None:
+        self._kind = kind
+        self._storage = storage
+        self._selection = selection
+        self._representation = representation
+        self._sink = sink
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[tuple[EventType, Event]] = deque()
+        self._live = False  # initial objects have been sent; from now on events go out as they come
+        self._scheduled = False
+        self._first = True
+        self._minimum = 0
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        self.stalled: asyncio.Future[None] = self._loop.create_future()  # `go_live` must be awaited again
+        self._unobserve = storage.observe(self._observe, kind.storage.group_resource)
+
+    def close(self) -> None:
+        """Stop watching, and let whoever waits for the end know."""
+        self._unobserve()
+        self._waiting.clear()
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+    # Before it is live ------------------------------------------------------------------------------------------------
+
+    def replay(self, events: Sequence[Event], after: int) -> None:
+        """Queue what was committed since the client's last revision; nothing older will be sent."""
+        self._minimum = after
+        for event in events:
+            self._observe(event)
+
+    async def send_initial(self, records: Sequence[Record]) -> None:
+        """Send the present objects as if they had just been created."""
+        for start in range(0, len(records), _CHUNK):
+            frames = [await self._initial_frame(record) for record in records[start : start + _CHUNK]]
+            self._sink.write(b"".join(frames))
+            await self._sink.drain()
+            if self.ended.done():
+                return
+
+    async def _initial_frame(self, record: Record) -> bytes:
+        value = await view(self._kind, record)
+        return _frame("ADDED", self._transformed(value))
+
+    def send_bookmark(self, *, initial_events_end: bool = False) -> None:
+        """Tell the client how far it is, though nothing happened that concerns it."""
+        metadata: dict[str, object] = {"resourceVersion": str(max(self._storage.revision, self._minimum))}
+        if initial_events_end:
+            metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+        gvk = self._kind.gvk
+        value = encode({"kind": gvk.kind, "apiVersion": gvk.api_version, "metadata": metadata})
+        self._write(_frame("BOOKMARK", self._transformed(value)))
+
+    async def go_live(self) -> None:
+        """Send what waits, and from now on everything as it comes."""
+        await self._convert_waiting()
+        self._live = True
+        self._flush()
+
+    # Live -------------------------------------------------------------------------------------------------------------
+
+    def _observe(self, event: Event) -> None:
+        if event.record.revision <= self._minimum:
+            return
+        type = self._seen_as(event)
+        if type is None:
+            return
+        self._waiting.append((type, event))
+        if not self._live:
+            if len(self._waiting) > _WAITING:
+                self.close()
+        elif not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._flush)
+
+    def _seen_as(self, event: Event) -> EventType | None:
+        """What happened from the client's point of view: an object that leaves its selection is gone for it."""
+        selection = self._selection
+        if selection.trivial and not selection.prefix:
+            return event.type
+        before = event.previous is not None and selection.matches(event.previous)
+        if event.type == "DELETED":
+            return "DELETED" if before else None
+        after = selection.matches(event.record)
+        if after:
+            return "MODIFIED" if before else "ADDED"
+        return "DELETED" if before else None
+
+    def _flush(self) -> None:
+        """Send everything that waits in one piece."""
+        self._scheduled = False
+        if not self._waiting or self.ended.done():
+            return
+        frames: list[bytes] = []
+        while self._waiting:
+            type, event = self._waiting[0]
+            frame = self._event_frame(type, event)
+            if frame is None:
+                self._stall()
+                break
+            frames.append(frame)
+            self._waiting.popleft()
+        if frames:
+            self._write(frames[0] if len(frames) == 1 else b"".join(frames))
+
+    def _write(self, data: bytes) -> None:
+        if not self.ended.done() and not self._sink.write(data):
+            self.close()
+
+    def _event_frame(self, type: EventType, event: Event) -> bytes | None:
+        """The frame, made once for all watchers that want it so; None if the object must be converted first."""
+        left = type == "DELETED" and event.type != "DELETED"
+        key = (self._kind, type, left, self._representation.event_key(first=self._first))
+        frame = event.frames.get(key)
+        if frame is None:
+            value = ready_view(self._kind, event.previous if left and event.previous is not None else event.record)
+            if value is None:
+                return None
+            if left:
+                value = _at_revision(value, event.revision)
+            frame = event.frames[key] = _frame(type, self._transformed(value))
+        self._first = False
+        return frame
+
+    def _transformed(self, value: bytes) -> bytes:
+        found = self._representation.event_object(self._kind, value, first=self._first)
+        self._first = False
+        return found
+
+    # Where objects must be converted before they can be sent ----------------------------------------------------------
+
+    def _stall(self) -> None:
+        """Only waiting helps, which nobody can do here: whoever keeps the watch alive calls `go_live` again."""
+        self._live = False
+        if not self.stalled.done():
+            self.stalled.set_result(None)
+
+    async def _convert_waiting(self) -> None:
+        if self.stalled.done():
+            self.stalled = self._loop.create_future()
+        position = 0
+        while position < len(self._waiting):
+            _, event = self._waiting[position]
+            for record in (event.record, event.previous):
+                if record is not None and ready_view(self._kind, record) is None:
+                    await view(self._kind, record)
+            position += 1
+
+
+def _frame(type: str, value: bytes) -> bytes:
+    return b'{"type":"%s","object":%s}\n' % (type.encode(), value)
+
+
+def _at_revision(value: bytes, revision: int) -> bytes:
+    """An object that left the selection: as it was while it was in it, at the revision at which it left."""
+    obj = decode(value)
+    obj["metadata"]["resourceVersion"] = str(revision)
+    return encode(obj)
