@@ -109,7 +109,7 @@ class Reflector:
     # --- The initial state ------------------------------------------------------------------------------------------
 
     async def _stream_initial_state(self) -> None:
-        self.state = "syncing"
+        self._begin_sync()
         try:
             await self._watch(initial=True)
         except (BadRequest, Invalid) as error:
@@ -124,7 +124,7 @@ class Reflector:
             self._streams = False
 
     async def _list(self) -> None:
-        self.state = "syncing"
+        self._begin_sync()
         seen: set[ObjectKey] = set()
         limit, token = PAGE, ""
         while True:
@@ -142,6 +142,10 @@ class Reflector:
             if not token:
                 self._complete(seen, page.metadata.resource_version)
                 return
+
+    def _begin_sync(self) -> None:
+        if self.state != "absent":  # that is known to be over only when something is heard
+            self.state = "syncing"
 
     def _complete(self, seen: set[ObjectKey], resource_version: str) -> None:
         self._queue.put(Replaced(self._list_watch.namespace, seen, resource_version))
@@ -249,8 +253,7 @@ class Reflector:
         self._lost_at, self.error = None, None
         self._failures.reset()
         self._absences.reset()
-        if self._synced:
-            self.state = "watching"
+        self.state = "watching" if self._synced else "syncing"
 
     def _lost(self) -> None:
         if self._lost_at is None:
