@@ -10,10 +10,13 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import messages
+import models
 import schemas
 import source
 
@@ -25,14 +28,23 @@ def main() -> None:
     parser.add_argument("--into", type=Path, default=ROOT / "src/kapstan", help="the package folder to write into")
     into: Path = parser.parse_args().into
     served = source.served()
-    write_schemas(into / "apiserver/builtin/data", served)
-    write_json(into / "apiserver/protobuf/data/messages.json.gz", messages.messages())
+    group_versions, definitions = schemas.group_versions(served), schemas.definitions(served)
+    found = messages.messages()
+    data = into / "apiserver/builtin/data"
+    write_json(data / "resources.json.gz", {"kubernetes": source.KUBERNETES, "groupVersions": group_versions})
+    write_json(data / "definitions.json.gz", definitions)
+    write_json(into / "apiserver/protobuf/data/messages.json.gz", found)
+    write_models(into / "k8s", models.Models(definitions, group_versions, messages.field_order(found)))
 
 
-def write_schemas(folder: Path, served: list[source.GroupVersion]) -> None:
-    facts = {"kubernetes": source.KUBERNETES, "groupVersions": schemas.group_versions(served)}
-    write_json(folder / "resources.json.gz", facts)
-    write_json(folder / "definitions.json.gz", schemas.definitions(served))
+def write_models(folder: Path, made: models.Models) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}.py" for name, _ in made.modules()]
+    for path, (_, text) in zip(paths, made.modules(), strict=True):
+        path.write_text(text)
+    config = ["--config", str(ROOT / "pyproject.toml")]
+    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", *config, *map(str, paths)], check=True)
+    print(f"{len(paths)} modules of typed kinds, {sum(len(path.read_text().splitlines()) for path in paths)} lines")
 
 
 def write_json(path: Path, content: Any) -> None:

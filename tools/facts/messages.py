@@ -24,6 +24,18 @@ def messages() -> dict[str, Any]:
     return {"kinds": kinds, "messages": found}
 
 
+def field_order(facts: dict[str, Any]) -> dict[str, list[str]]:
+    """By OpenAPI definition: the JSON names of its fields in Go's order, inlined messages in their place."""
+
+    def names(message: str) -> list[str]:
+        found: list[str] = []
+        for _, name, type in facts["messages"].get(message, ()):
+            found += [name] if name else names(type)
+        return found
+
+    return {name.replace("k8s.io/", "io.k8s.", 1).replace("/", "."): names(name) for name in facts["messages"]}
+
+
 def _field(field: dict[str, Any]) -> list[Any]:
     type = _HOLDERS[field.get("holder", "")] + field.get("type", field["kind"])
     omit = field.get("omit")
