@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -118,12 +118,18 @@ def _enc_hook(value: Any) -> Any:
 
 def _dec_hook(kind: type, value: Any) -> Any:
     if kind is Quantity and isinstance(value, str | int | float):
-        return Quantity(value if isinstance(value, str | int) else str(value))
+        return _quantity(value if isinstance(value, str | int) else str(value))
     if kind is Duration and isinstance(value, str):
         return Duration.parse(value)
     if kind is MicroTime and isinstance(value, str):
         return _micro_time(value)
     raise ValueError(f"expected a {kind.__name__}, got {type(value).__name__}")
+
+
+@lru_cache(4096)
+def _quantity(text: str | int) -> Quantity:
+    """Quantities are immutable, and a cluster's pods ask for the same few."""
+    return Quantity(text)
 
 
 def _micro_time(text: str) -> MicroTime:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ("format_float", "format_value", "join_quoted", "quote", "to_json")
+__all__ = ("Rendered", "format_float", "format_value", "join_quoted", "quote", "to_json")
 
 _NAMED_ESCAPES = {
     "\a": "\\a",
@@ -28,6 +28,12 @@ _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 _HTML_ESCAPES = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
+
+
+class Rendered(str):
+    """A value that is already written as Go writes it."""
+
+    __slots__ = ()
 
 
 def quote(text: str) -> str:
