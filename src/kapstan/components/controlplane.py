@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -36,7 +36,14 @@ from kapstan.machinery.pki import KeyPair
 __all__ = ("ControlPlane", "Options", "Ports", "control_plane_arguments")
 
 _ADDRESS = "127.0.0.1"
-_ORDER = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+_SERVING = ("etcd", "kube-apiserver")
+_ORDER = (*_SERVING, "kube-controller-manager", "kube-scheduler")
+_PORTS_OF = {
+    "etcd": ("etcd_client", "etcd_peer"),
+    "kube-apiserver": ("apiserver",),
+    "kube-controller-manager": ("controller_manager",),
+    "kube-scheduler": ("scheduler",),
+}
 _START_ATTEMPTS = 5
 
 
@@ -85,6 +92,7 @@ class ControlPlane:
         self.folder = folder.resolve()
         self.options = options or Options()
         self.processes: dict[str, Process] = {}
+        self._programs: Mapping[str, Path] = {}
         self._certificates: Certificates | None = None
         self._ports: Ports | None = None
         self._guard: Guard | None = None
@@ -108,31 +116,24 @@ class ControlPlane:
 
         It can be used from then on; `wait_ready` waits for the roles and priority classes that it still creates.
         """
-        programs = await assets.find_all(self.options.components, self.options.version)
+        self._programs = await assets.find_all(self.options.components, self.options.version)
         private_folder(self.folder)
         self._certificates = load_or_issue(self._pki, self.options.names)
+        self._ports = self._choose_ports()
+        self._configure()
         if not self.options.outlive and self._guard is None:
             self._guard = Guard(self.folder)
-        for attempt in range(1, _START_ATTEMPTS + 1):
-            self._ports = self._choose_ports()
-            self._configure(programs)
-            try:
-                await self._start_serving()
-                break
-            except ProcessFailed as failure:
-                if not failure.address_in_use or self.options.ports or attempt == _START_ATTEMPTS:
-                    raise
-                await self._stop_processes()
-                self._ports_file.unlink()  # somebody was faster: choose others
+        for name in _SERVING:
+            await self._bring_up(name)
 
     async def wait_ready(self, timeout: float = 60.0) -> None:
         """Wait until `/readyz` is content, then have the other components running and healthy."""
         await self.apiserver.wait_ready(timeout, probe=self._apiserver_probe("/readyz"))
-        others = [self.processes[name] for name in self.options.components[2:]]
-        for process in others:
-            await process.start()
-        for process in others:
-            await process.wait_ready(timeout)
+        others = [name for name in self.options.components if name not in _SERVING]
+        for name in others:
+            await self.processes[name].start()
+        for name in others:
+            await self._bring_up(name, timeout)
 
     async def stop(self) -> None:
         """End everything. The folder stays, and can be started again."""
@@ -191,10 +192,17 @@ class ControlPlane:
     def _kubeconfig(self, client: KeyPair, user: str) -> dict[str, Any]:
         return kubeconfig(self.url, self.certificates.authorities.cluster.cert_pem, client, user=user)
 
-    async def _start_serving(self) -> None:
-        for name in ("etcd", "kube-apiserver"):
-            await self.processes[name].start()
-            await self.processes[name].wait_ready()
+    async def _bring_up(self, name: str, timeout: float = 60.0) -> None:
+        """Have a component running and ready, on other ports if somebody took its own in the meantime."""
+        for attempt in range(1, _START_ATTEMPTS + 1):
+            try:
+                await self.processes[name].start()
+                await self.processes[name].wait_ready(timeout)
+                break
+            except ProcessFailed as failure:
+                if not failure.address_in_use or self.options.ports or attempt == _START_ATTEMPTS:
+                    raise
+                self._exchange_ports(name)
 
     async def _stop_processes(self) -> None:
         """In the opposite order; also what an earlier manager of this folder left running.
@@ -211,21 +219,26 @@ class ControlPlane:
             return self.options.ports
         if self._ports_file.is_file():
             return Ports(**json.loads(self._ports_file.read_bytes()))
-        ports = Ports(*free_ports(5, _ADDRESS))
-        write_private(self._ports_file, json.dumps(asdict(ports)).encode())
-        return ports
+        return Ports(*free_ports(5, _ADDRESS))
 
-    def _configure(self, programs: Mapping[str, Path]) -> None:
+    def _exchange_ports(self, name: str) -> None:
+        fields = _PORTS_OF[name]
+        self._ports = replace(self.ports, **dict(zip(fields, free_ports(len(fields), _ADDRESS), strict=True)))
+        self._configure()
+
+    def _configure(self) -> None:
         """Write what components read, and say how each is run."""
+        write_private(self._ports_file, json.dumps(asdict(self.ports)).encode())
         write_private(self.kubeconfig_file, to_yaml(self.kubeconfig()))
         for name in ("controller-manager", "scheduler"):
             config = self._kubeconfig(self.certificates[name], f"system:kube-{name}")
             write_private(self.folder / f"{name}.conf", to_yaml(config))
         arguments = control_plane_arguments(self.folder, self.options, self.ports)
         probes = self._probes()
-        for name, program in programs.items():
+        for name, program in self._programs.items():
             command = Command((str(program), *arguments[name]), self.options.environment)
-            self.processes[name] = Process(name, command, self.folder, probe=probes[name])
+            process = self.processes.setdefault(name, Process(name, command, self.folder))
+            process.command, process.probe = command, probes[name]
 
     def _probes(self) -> dict[str, HTTPSProbe]:
         ca, etcd_ca = self._pki / "ca.crt", self._pki / "etcd" / "ca.crt"

@@ -91,13 +91,14 @@ class Process:
     ) -> None:
         self.name = name
         self.command = command
+        self.probe = probe
         self.log = folder / "logs" / f"{name}.log"
         self.restarts = 0
         self._pid_file = folder / "run" / f"{name}.pid"
-        self._probe = probe
         self._backoff = backoff or Backoff()
         self._handle: Handle | None = None
         self._log_start = 0
+        self._reason = ""
         self._stopped = asyncio.Event()
         self._changing = asyncio.Lock()
 
@@ -125,17 +126,17 @@ class Process:
 
     async def wait_ready(self, timeout: float = 60.0, *, probe: Probe | None = None) -> None:
         """Wait until a probe says that it is ready; raises `ProcessFailed` if it ends, or after `timeout` seconds."""
-        probe = probe or self._probe
-        reason: str | None = "it was not asked yet"
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            if not self.running:
-                raise await self._failure()
-            reason = await probe() if probe else None
-            if reason is None:
-                return
-            await asyncio.sleep(_PROBE_INTERVAL)
-        raise ProcessFailed(f"{self.name} was not ready within {timeout:.0f} s: {reason}", self.log, self._tail())
+        self._reason = "it was not asked yet"
+        try:
+            async with asyncio.timeout(timeout), asyncio.TaskGroup() as group:
+                end = group.create_task(self._raise_at_end())
+                await self._until_content(probe or self.probe)
+                end.cancel()
+        except TimeoutError:
+            what = f"{self.name} was not ready within {timeout:.0f} s: {self._reason}"
+            raise ProcessFailed(what, self.log, self._tail()) from None
+        except ExceptionGroup as group_of_one:
+            raise group_of_one.exceptions[0] from None
 
     async def wait(self) -> int | None:
         """Wait until it ends; its exit code, unless it was adopted."""
@@ -250,9 +251,14 @@ class Process:
             except TimeoutError:
                 logs.rotate(self.log)
 
-    async def _failure(self) -> ProcessFailed:
+    async def _until_content(self, probe: Probe | None) -> None:
+        while (reason := await probe() if probe else None) is not None:
+            self._reason = reason
+            await asyncio.sleep(_PROBE_INTERVAL)
+
+    async def _raise_at_end(self) -> None:
         code = await self.wait()
-        return ProcessFailed(f"{self.name} ended ({_ending(code)}) before it was ready", self.log, self._tail())
+        raise ProcessFailed(f"{self.name} ended ({_ending(code)}) before it was ready", self.log, self._tail())
 
     def _tail(self) -> list[str]:
         return logs.tail(self.log, since=self._log_start)
