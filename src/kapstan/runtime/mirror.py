@@ -118,6 +118,13 @@ class Mirror:
 
     # --- Telling ----------------------------------------------------------------------------------------------------
 
+    def told(self) -> list[Snapshot]:
+        """Every object as handlers know it: what a new one has to be told first."""
+        if not self._told:
+            return list(self.store)
+        known = (self._known(key) for key in {**dict.fromkeys(self.store.keys()), **self._told})
+        return [snapshot for snapshot in known if snapshot is not None]
+
     def _known(self, key: ObjectKey) -> Snapshot | None:
         """What handlers have been told last."""
         return self._told[key] if key in self._told else self.store.get(key)

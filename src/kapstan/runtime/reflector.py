@@ -11,23 +11,23 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Raw
 
-from kapstan.machinery.codec import decode
-from kapstan.machinery.errors import BadRequest, Gone, Invalid, KapstanError, NotFound, from_status
+from kapstan.client.errors import NoKindMatch
+from kapstan.client.shapes import RawEvent, RawList
+from kapstan.machinery.errors import BadRequest, Gone, Invalid, KapstanError, NotFound
 from kapstan.machinery.gvk import ObjectKey
-from kapstan.machinery.meta import Status
 from kapstan.runtime.backoff import Backoff
 from kapstan.runtime.deltaqueue import Delta, DeltaQueue, Replaced
 from kapstan.runtime.silence import SilenceLimit
 from kapstan.runtime.snapshot import Malformed, Snapshot
 
-__all__ = ("ListWatch", "Reflector", "ReflectorState")
+__all__ = ("Events", "ListWatch", "Reflector", "ReflectorState")
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +42,12 @@ SHORT_WATCH = 1.0  # a watch that ends sooner, without a word, counts as failed
 ReflectorState: TypeAlias = Literal["starting", "absent", "syncing", "watching", "failing"]
 
 
+class Events(AbstractAsyncContextManager[Any, bool | None], Protocol):
+    """A stream of events that is open while it is entered."""
+
+    def __aiter__(self) -> AsyncIterator[RawEvent]: ...
+
+
 class ListWatch(Protocol):
     """How to list and watch one kind in one scope, as bytes."""
 
@@ -52,23 +58,27 @@ class ListWatch(Protocol):
     @property
     def namespace(self) -> str: ...
 
-    async def list(self, *, limit: int, continue_token: str) -> bytes | memoryview:
+    async def list(self, *, limit: int, continue_token: str) -> RawList:
         """One page of the latest state."""
 
-    def watch(self, *, resource_version: str, initial_events: bool, timeout: int) -> AsyncGenerator[bytes, None]:
-        """What happens after that version, one JSON line each; with `initial_events` first what is there now."""
+    def watch(self, *, resource_version: str, initial_events: bool, timeout: float) -> Events:
+        """What happens after that version; with `initial_events` first what is there now. Errors are raised."""
 
 
 class Reflector:
     """Lists and watches into a queue. `run` never returns and never raises for anything that a server can do."""
 
     def __init__(
-        self, list_watch: ListWatch, queue: DeltaQueue, read: Callable[[bytes], Snapshot] = Snapshot.of
+        self,
+        list_watch: ListWatch,
+        queue: DeltaQueue,
+        read: Callable[[bytes], Snapshot] = Snapshot.of,
+        on_absent: Callable[[], None] = lambda: None,
     ) -> None:
         self.resource_version = ""  # how far it has seen; empty: nothing, or no longer known to the server
         self.state: ReflectorState = "starting"
         self.error: KapstanError | None = None  # why it fails, while it does
-        self._list_watch, self._queue, self._read = list_watch, queue, read
+        self._list_watch, self._queue, self._read, self._on_absent = list_watch, queue, read, on_absent
         self._streams = True  # until the server says that it cannot stream the initial state
         self._synced = False
         self._lost_at: float | None = None
@@ -86,7 +96,7 @@ class Reflector:
         while True:
             try:
                 await self._next_step()
-            except NotFound:
+            except (NotFound, NoKindMatch):
                 await self._wait_for_kind()
             except Gone:
                 log.info("Listing %s again: the server no longer knows version %s", self._what, self.resource_version)
@@ -129,13 +139,13 @@ class Reflector:
         limit, token = PAGE, ""
         while True:
             try:
-                page = _decode_page(await self._list_watch.list(limit=limit, continue_token=token))
+                page = await self._list_watch.list(limit=limit, continue_token=token)
             except Gone:
                 if not token:
                     raise
                 limit, token = 0, ""  # the rest of the list has expired: ask for all of it at once
                 continue
-            for item in page.items or ():
+            for item in page.items:
                 self._present(item, seen)
                 await self._queue.room()
             token = page.metadata.continue_
@@ -159,27 +169,26 @@ class Reflector:
         """Follow one stream until it ends. With `initial` it begins with everything that is there."""
         seen: set[ObjectKey] | None = set() if initial else None
         began, heard = _now(), False
-        lines = self._list_watch.watch(
+        events = self._list_watch.watch(
             resource_version=self.resource_version,
             initial_events=initial,
-            timeout=random.randint(*WATCH_SECONDS),  # noqa: S311
+            timeout=random.uniform(*WATCH_SECONDS),  # noqa: S311
         )
-        async with SilenceLimit(INITIAL_SILENCE if initial else SILENCE) as limit, aclosing(lines):
-            async for line in lines:
+        async with SilenceLimit(INITIAL_SILENCE if initial else SILENCE) as limit, events:
+            async for event in events:
                 limit.heard()
                 if not heard:
                     heard = True
                     self._heard()
-                seen = self._event(line, seen)
+                seen = self._event(event, seen)
                 if seen is None:
                     limit.seconds = SILENCE
                 await self._queue.room()
         if not heard and _now() - began < SHORT_WATCH:
             raise KapstanError("the server ended the watch at once")
 
-    def _event(self, line: bytes, seen: set[ObjectKey] | None) -> set[ObjectKey] | None:
+    def _event(self, event: RawEvent, seen: set[ObjectKey] | None) -> set[ObjectKey] | None:
         """Pass one event on. `seen` is what the initial state has had so far, None once it is complete."""
-        event = _decode_event(line)
         match event.type:
             case "ADDED" | "MODIFIED":
                 self._present(event.object, seen)
@@ -192,8 +201,6 @@ class Reflector:
                 elif (bookmark.annotations or {}).get("k8s.io/initial-events-end") == "true":
                     self._complete(seen, bookmark.resource_version)
                     return None
-            case "ERROR":
-                raise from_status(decode(event.object, Status), f"watch {self._what}")
             case unknown:
                 log.warning("Watching %s: an event of the unknown type %s was skipped", self._what, unknown)
         return seen
@@ -239,6 +246,7 @@ class Reflector:
         if self.state != "absent":
             log.info("Waiting for %s: the API server does not serve that kind (is its CRD installed?)", self._what)
             self.state = "absent"
+            self._on_absent()
             if self._synced:
                 self._queue.put(Replaced(self._list_watch.namespace, frozenset(), self.resource_version))
         self.resource_version = ""
@@ -264,21 +272,6 @@ class Reflector:
         return self._list_watch.what
 
 
-class _ListMeta(msgspec.Struct, rename={"resource_version": "resourceVersion", "continue_": "continue"}):
-    resource_version: str = ""
-    continue_: str = ""
-
-
-class _Page(msgspec.Struct):
-    metadata: _ListMeta
-    items: list[Raw] | None = None
-
-
-class _Event(msgspec.Struct, gc=False):
-    type: str
-    object: Raw
-
-
 class _BookmarkMeta(msgspec.Struct, rename="camel"):
     resource_version: str = ""
     annotations: dict[str, str] | None = None
@@ -288,23 +281,7 @@ class _Bookmark(msgspec.Struct):
     metadata: _BookmarkMeta
 
 
-_page_decoder = msgspec.json.Decoder(_Page)
-_event_decoder = msgspec.json.Decoder(_Event)
 _decode_bookmark = msgspec.json.Decoder(_Bookmark).decode
-
-
-def _decode_page(body: bytes | memoryview) -> _Page:
-    try:
-        return _page_decoder.decode(body)
-    except msgspec.MsgspecError as error:
-        raise Malformed(f"the answer is no list: {error}") from error
-
-
-def _decode_event(line: bytes) -> _Event:
-    try:
-        return _event_decoder.decode(line)
-    except msgspec.MsgspecError as error:
-        raise Malformed(f"the stream is broken: {error}") from error
 
 
 def _now() -> float:

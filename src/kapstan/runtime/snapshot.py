@@ -86,9 +86,12 @@ class Snapshot(Struct, gc=False, eq=False, frozen=True):
             return _with_kind(decode_any(self.data), kind)
         target = PartialObjectMetadata if isinstance(kind, MetadataOf) else kind
         try:
-            return decode(self.data, target)
+            obj = decode(self.data, target)
         except msgspec.ValidationError as error:
             raise Malformed(f"{self.key} does not fit {target.__qualname__}: {error}") from error
+        if isinstance(kind, MetadataOf):  # what it is the metadata of is of more use than that it is metadata
+            obj.api_version, obj.kind = kind.gvk.api_version, kind.gvk.kind
+        return obj
 
     def owners(self) -> list[Owner]:
         """Its owner references."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from kapstan.client.shapes import RawList
+from kapstan.client.watch import RawWatch
+from kapstan.machinery.codec import decode
 from kapstan.machinery.errors import APIError, BadRequest, ConnectionFailed, Expired, Forbidden, Gone, Invalid, NotFound
 from kapstan.runtime.deltaqueue import DeltaQueue, Replaced
 from kapstan.runtime.reflector import Reflector
@@ -57,17 +60,34 @@ class Server:
             raise answer
         return answer
 
-    async def list(self, *, limit: int, continue_token: str) -> bytes:
-        return json.dumps(self.answer(f"list {limit} {continue_token}".strip())).encode()
+    async def list(self, *, limit: int, continue_token: str) -> RawList:
+        return decode(json.dumps(self.answer(f"list {limit} {continue_token}".strip())).encode(), RawList)
 
-    async def watch(self, *, resource_version: str, initial_events: bool, timeout: int) -> AsyncGenerator[bytes, None]:
+    def watch(self, *, resource_version: str, initial_events: bool, timeout: float) -> RawWatch:
         assert 300 <= timeout <= 600
-        for line in self.answer("stream" if initial_events else f"watch {resource_version}"):
-            if isinstance(line, Exception):
-                raise line
-            if line is HANG:
-                await asyncio.Event().wait()
-            yield line
+
+        async def open() -> Any:
+            return Lines(self.answer("stream" if initial_events else f"watch {resource_version}"))
+
+        return RawWatch(open, "watch Widgets")
+
+
+class Lines:
+    """The body of an answer, line by line."""
+
+    def __init__(self, lines: list[Any]) -> None:
+        self._lines = list(lines)
+
+    async def line(self) -> bytes | None:
+        line = self._lines.pop(0) if self._lines else None
+        if isinstance(line, Exception):
+            raise line
+        if line is HANG:
+            await asyncio.Event().wait()
+        return cast("bytes | None", line)
+
+    async def close(self) -> None:
+        self._lines.clear()
 
 
 def page(version: int, *items: dict[str, Any], more: str = "") -> dict[str, Any]:

@@ -75,7 +75,7 @@ def test_the_kind_decides_what_is_decoded() -> None:
     assert isinstance(snapshot.decode(Widget), Widget)
     assert snapshot.decode(WIDGET) == widget()
     metadata = snapshot.decode(metadata_of(Widget))
-    assert isinstance(metadata, PartialObjectMetadata) and metadata.name == "w"
+    assert isinstance(metadata, PartialObjectMetadata) and metadata.name == "w" and metadata.kind == "Widget"
 
 
 def test_an_item_of_a_list_gets_its_kind_back() -> None:
