@@ -118,7 +118,18 @@ class _Go:
         self, folder: Path, package: str, target: Path, *, ldflags: str, step: Step, flags: Sequence[str] = ()
     ) -> None:
         total = len((await self._run(folder, "list", *flags, "-deps", package)).splitlines())
-        arguments = ["build", "-v", "-trimpath", *flags, "-ldflags", ldflags, "-o", str(target), package]
+        arguments = [
+            "build",
+            "-v",
+            "-trimpath",
+            "-buildvcs=false",
+            *flags,
+            "-ldflags",
+            ldflags,
+            "-o",
+            str(target),
+            package,
+        ]
         process = await self._start(folder, arguments, stdout=asyncio.subprocess.DEVNULL)
         try:
             last = await _follow(process, total, step)

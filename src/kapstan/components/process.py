@@ -188,7 +188,9 @@ class Process:
     async def _ensure(self) -> None:
         found = self._current()
         if found and found.identity.command == self.command.digest:
-            self._handle = found
+            if found is not self._handle:
+                self._let_go()
+                self._handle = found
             return
         if found:
             await self._terminate(found, _GRACE)
