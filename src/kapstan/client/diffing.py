@@ -11,11 +11,14 @@ __all__ = ("merge_patch_between",)
 
 
 def merge_patch_between(before: Object, after: Object, *, optimistic_lock: bool = False) -> dict[str, Any]:
-    """What changed; empty if nothing did. Fields that the type does not know are never mentioned, so never lost."""
-    from kapstan.machinery.patch import diff
+    """What changed; empty if nothing did. Fields that the type does not know are never mentioned, so never lost.
+
+    A list is one value: if it changed, the patch holds all of it, so its items lose what the type does not know.
+    """
+    from kapstan.machinery.patch import diff  # a reader needs none of it
 
     old, new = to_builtins(before), to_builtins(after)
-    changes: dict[str, Any] = diff(old, new)
-    if optimistic_lock and changes:
-        changes.setdefault("metadata", {})["resourceVersion"] = old["metadata"]["resourceVersion"]
-    return changes
+    version = old.get("metadata", {}).get("resourceVersion", "")
+    if optimistic_lock and not version:
+        raise ValueError("optimistic_lock needs an object that was read: it has no resourceVersion")
+    return diff(old, new, resource_version=version if optimistic_lock else "")
