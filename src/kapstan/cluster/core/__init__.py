@@ -1,0 +1,1 @@
+"""The core controllers: clusters and their machines, whatever the provider."""

@@ -1,0 +1,1 @@
+"""MachineDeployment: machines that are replaced step by step when their template changes."""
