@@ -9,13 +9,22 @@ from __future__ import annotations
 import copy
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, NamedTuple, TypeVar, Unpack, overload
 
 import msgspec
 
 from kapstan.client.applying import apply_body
 from kapstan.client.diffing import merge_patch_between
-from kapstan.client.interface import Kind, Object, Patch, Propagation, Unstructured
+from kapstan.client.interface import (
+    Kind,
+    MetadataOf,
+    Object,
+    PartialObjectMetadata,
+    Patch,
+    Propagation,
+    Unstructured,
+)
+from kapstan.client.mapping import Mapping
 from kapstan.client.options import (
     SelectOptions,
     WriteArguments,
@@ -26,11 +35,11 @@ from kapstan.client.options import (
     write_query,
 )
 from kapstan.client.session import Session, described
-from kapstan.client.shapes import shape_of_object
+from kapstan.client.shapes import Shape, TypedShape, shape_of, shape_of_object
 from kapstan.client.transport import Request
 from kapstan.machinery.codec import decode, encode, to_builtins
 from kapstan.machinery.errors import NotFound
-from kapstan.machinery.gvk import ObjectKey
+from kapstan.machinery.gvk import GroupVersionKind, ObjectKey
 from kapstan.machinery.meta import DeleteOptions, Preconditions
 from kapstan.machinery.model import Resource
 
@@ -40,6 +49,13 @@ R = TypeVar("R", bound=Resource)
 
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
+
+
+class Target(NamedTuple):
+    """Where a write goes."""
+
+    mapping: Mapping
+    key: ObjectKey
 
 
 class LiveWriter(Session):
@@ -57,8 +73,9 @@ class LiveWriter(Session):
         A subresource that is created is sent to its `parent`: `create(TokenRequest(), parent=account,
         subresource="token")`.
         """
+        target = await self._target(parent or obj)
         request = Request(method="POST", path="", body=encode(obj))
-        return await self._write("create", request, obj, parent or obj, arguments)
+        return await self._write("create", request, shape_of_object(obj), target, arguments)
 
     async def update(self, obj: Unstructured, **arguments: Unpack[WriteArguments]) -> Unstructured:
         """Replace a whole object (PUT); dictionaries only, for they lose nothing on the way."""
@@ -67,7 +84,8 @@ class LiveWriter(Session):
                 f"update takes dictionaries only: a {type(obj).__name__} is written with edit, patch or apply"
             )
         request = Request(method="PUT", path="", body=encode(obj))
-        updated: Unstructured = await self._write("update", request, obj, obj, arguments)
+        target = await self._target(obj)
+        updated: Unstructured = await self._write("update", request, shape_of_object(obj), target, arguments)
         return updated
 
     @overload
@@ -76,14 +94,26 @@ class LiveWriter(Session):
     async def patch(self, obj: Unstructured, patch: Patch, **arguments: Unpack[WriteArguments]) -> Unstructured: ...
     async def patch(self, obj: Any, patch: Patch, **arguments: Unpack[WriteArguments]) -> Any:
         """Change the object that has `obj`'s kind and name; what it is now is returned."""
-        request = Request(
-            method="PATCH",
-            path="",
-            body=encode(patch.body),
-            content_type=patch.type,
-            idempotent=patch.type == _MERGE and "resourceVersion" not in (patch.body.get("metadata") or {}),
-        )
-        return await self._write("patch", request, obj, obj, arguments)
+        return await self._write("patch", _patch(patch), shape_of_object(obj), await self._target(obj), arguments)
+
+    @overload
+    async def patch_named(
+        self, kind: type[R], name: str, namespace: str, patch: Patch, **arguments: Unpack[WriteArguments]
+    ) -> R: ...
+    @overload
+    async def patch_named(
+        self, kind: GroupVersionKind, name: str, namespace: str, patch: Patch, **arguments: Unpack[WriteArguments]
+    ) -> Unstructured: ...
+    @overload
+    async def patch_named(
+        self, kind: MetadataOf, name: str, namespace: str, patch: Patch, **arguments: Unpack[WriteArguments]
+    ) -> PartialObjectMetadata: ...
+    async def patch_named(
+        self, kind: Kind[Any], name: str, namespace: str, patch: Patch, **arguments: Unpack[WriteArguments]
+    ) -> Any:
+        """As `patch`, of an object that one has only the name of."""
+        target = Target(await self.mapping(kind), ObjectKey(namespace, name))
+        return await self._write("patch", _patch(patch), shape_of(kind), target, arguments)
 
     @overload
     async def apply(
@@ -104,7 +134,9 @@ class LiveWriter(Session):
         """Server-side apply: these fields are ours and shall have these values. `owner` becomes its controller."""
         body = apply_body(obj, owner=owner, subresource=arguments.get("subresource", ""))
         request = Request(method="PATCH", path="", body=encode(body), content_type=_APPLY, idempotent=True)
-        return await self._write("apply", request, obj, obj, arguments, force=force)
+        return await self._write(
+            "apply", request, shape_of_object(obj), await self._target(obj), arguments, force=force
+        )
 
     @overload
     def edit(
@@ -150,17 +182,15 @@ class LiveWriter(Session):
     ) -> None:
         """Delete an object, given as such or by kind and name. One that is not there is fine unless told otherwise."""
         if isinstance(obj, dict | Resource):
-            mapping = await self.mapping_of(obj)
-            namespace, name = key_of(obj)
+            target = await self._target(obj)
         else:
-            mapping = await self.mapping(obj)
-        what = described("delete", mapping.gvk.kind, namespace or self.namespace, name)
-        path = mapping.object(self.scope(mapping, namespace, what=what), name)
+            target = Target(await self.mapping(obj), ObjectKey(namespace, name))
+        what = self._described("delete", target)
+        path = target.mapping.object(self.scope(target.mapping, target.key.namespace, what=what), target.key.name)
         body = _delete_options(propagation, grace_period, uid, resource_version, dry_run or self.options.dry_run)
+        request = Request(method="DELETE", path=path, what=what, body=body, idempotent=bool(uid))
         try:
-            await self.send(
-                Request(method="DELETE", path=path, what=what, body=body, idempotent=bool(uid)), mapping.gvk
-            )
+            await self.send(request, target.mapping.gvk)
         except NotFound:
             if not missing_ok:
                 raise
@@ -190,29 +220,34 @@ class LiveWriter(Session):
         self,
         verb: str,
         request: Request,
-        obj: Object,
-        target: Object,
+        shape: Shape,
+        target: Target,
         arguments: WriteArguments,
         *,
         force: bool = False,
     ) -> Any:
-        """Send `request` to where `target` is; the answer looks as `obj` does."""
-        mapping = await self.mapping_of(target)
-        namespace, name = key_of(target)
+        """Send `request` to where the target is."""
+        mapping, key = target
         subresource = arguments.get("subresource", "")
-        if subresource == "scale" and not isinstance(obj, dict):
+        if subresource == "scale" and isinstance(shape, TypedShape):
             raise TypeError("the scale of an object is another kind: use client.scale, or dictionaries")
-        what = described(verb, mapping.gvk.kind, namespace or self.namespace, name, subresource)
-        namespace = self.scope(mapping, namespace, what=what)
+        what = self._described(verb, target, subresource)
+        namespace = self.scope(mapping, key.namespace, what=what)
         if verb == "create" and not subresource:
             path = mapping.creation(namespace)
         else:
-            path = mapping.object(namespace, name, subresource)
-        shape = shape_of_object(obj)
+            path = mapping.object(namespace, key.name, subresource)
         request.path = path + write_query(self._options(arguments), force)
         request.what, request.accept = what, shape.accept
         answer = await self.send(request, mapping.gvk, subresource)
         return self.decoded(what, shape.one, answer.body)
+
+    async def _target(self, obj: Object) -> Target:
+        return Target(await self.mapping_of(obj), key_of(obj))
+
+    def _described(self, verb: str, target: Target, subresource: str = "") -> str:
+        kind = target.mapping.gvk.kind
+        return described(verb, kind, target.key.namespace or self.namespace, target.key.name, subresource)
 
     def _options(self, arguments: WriteArguments) -> WriteOptions:
         if not arguments.keys() - {"subresource"}:
@@ -230,6 +265,18 @@ def key_of(obj: Object) -> ObjectKey:
         metadata = obj.get("metadata") or {}
         return ObjectKey(metadata.get("namespace") or "", metadata.get("name") or "")
     return obj.key
+
+
+def _patch(patch: Patch) -> Request:
+    """To set fields to values twice is to set them once; what depends on the state before is not repeated."""
+    settles = patch.type == _MERGE and "resourceVersion" not in (patch.body.get("metadata") or {})
+    return Request(
+        method="PATCH",
+        path="",
+        body=encode(patch.body),
+        content_type=patch.type,
+        idempotent=settles or patch.type == _APPLY,
+    )
 
 
 def _delete_options(
