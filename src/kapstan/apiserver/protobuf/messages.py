@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import msgspec
 from kapstan.apiserver.protobuf.fields import Field, Inline, fields_of
 from kapstan.apiserver.protobuf.values import CUSTOM, Finish, items
 
-__all__ = ("Message", "kind_message", "message")
+__all__ = ("Message", "field_sources", "kind_message", "kind_names", "message")
 
 _DATA = Path(__file__).with_name("data") / "messages.json.gz"
 _META = "k8s.io/apimachinery/pkg/apis/meta/v1."
@@ -70,6 +70,16 @@ def kind_message(api_version: str, kind: str) -> Message | None:
         return message(_META + kind)
     name = _facts().kinds.get(api_version, {}).get(kind)
     return message(name) if name else None
+
+
+def kind_names() -> Mapping[str, Mapping[str, str]]:
+    """The Go types of all kinds, by apiVersion and kind."""
+    return _facts().kinds
+
+
+def field_sources(name: str) -> list[tuple[str, str]]:
+    """The fields of a Go type, as names and types; an inlined struct has no name."""
+    return [(field, type) for _, field, type in _facts().messages[name]]
 
 
 @functools.cache
