@@ -1,50 +1,101 @@
 """LogicalCluster: one isolated Kubernetes API with its own objects, kinds, users and certificates.
 
-Any number of them live in one process and share code, schemas and built-in kinds.
+Any number of them live in one process and share code, schemas and built-in kinds. A cluster has no sockets and no tasks
+of its own: whoever hosts it brings those.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kapstan.apiserver.admission.interface import Admission, Chain
-from kapstan.apiserver.authz.interface import Authorizer, forbidden
+from kapstan.apiserver.authn.authenticator import Authenticator
+from kapstan.apiserver.authn.impersonation import impersonated
+from kapstan.apiserver.authn.serviceaccount import ServiceAccountTokens
+from kapstan.apiserver.authz.authorizer import ClusterAuthorizer
+from kapstan.apiserver.authz.interface import forbidden
 from kapstan.apiserver.kinds import KindTable
 from kapstan.apiserver.registry.api import API
 from kapstan.apiserver.registry.builtins import builtin_kinds
 from kapstan.apiserver.registry.watch import Watches
-from kapstan.apiserver.storage.memory import MemoryStorage
 
 if TYPE_CHECKING:
-    from kapstan.apiserver.request import Request
+    from collections.abc import Mapping
+
+    from kapstan.apiserver.credentials import Credentials
+    from kapstan.apiserver.discovery.health import Check
+    from kapstan.apiserver.http.message import HTTPRequest, Response
+    from kapstan.apiserver.request import Attributes, Request, UserInfo
+    from kapstan.apiserver.storage.memory import MemoryStorage
 
 __all__ = ("LogicalCluster",)
 
 
 class LogicalCluster:
-    """One cluster."""
+    """One cluster. `address` is the host and port under which clients reach it, once it has one."""
 
     def __init__(
         self,
         name: str,
-        storage: MemoryStorage | None = None,
+        storage: MemoryStorage,
+        credentials: Credentials,
         *,
-        admission: Admission | None = None,
-        authorizer: Authorizer | None = None,
+        static_tokens: Mapping[str, UserInfo] | None = None,
     ) -> None:
         self.name = name
-        self.storage = storage or MemoryStorage()
+        self.storage = storage
+        self.credentials = credentials
+        self.address = ""
         self.kinds = KindTable(builtin_kinds())
-        self.admission: Admission = admission or Chain()
-        self.authorizer = authorizer
+        self.admission: Admission = Chain()
         self.watches = Watches()
-        self.api = API(self)
+        self.checks: dict[str, Check] = {"ping": _fine, "log": _fine, "etcd": _fine}
+        self.paths: dict[str, Callable[[HTTPRequest], Response]] = {}  # beyond resources, discovery and health
+        self._static_tokens = static_tokens
+
+    @cached_property
+    def api(self) -> API:
+        """The cluster from inside the process."""
+        return API(self)
+
+    @cached_property
+    def authorizer(self) -> ClusterAuthorizer:
+        return ClusterAuthorizer(self.storage)
+
+    @cached_property
+    def tokens(self) -> ServiceAccountTokens:
+        issuer = "https://kubernetes.default.svc.cluster.local"
+        return ServiceAccountTokens(self.storage, self.credentials.signing_key, issuer)
+
+    @cached_property
+    def authenticator(self) -> Authenticator:
+        return Authenticator(self.storage, self.tokens, static=self._static_tokens)
+
+    def authenticate(self, http: HTTPRequest, warn: Callable[[str], None]) -> UserInfo:
+        """Who sent a request; Unauthorized if what they present does not hold."""
+        return self.authenticator.authenticate(http.certificate, http.header("Authorization"), datetime.now(UTC), warn)
+
+    def authorize(self, attributes: Attributes, http: HTTPRequest) -> UserInfo:
+        """Who the request acts as, if they may do what it asks for; Forbidden if not."""
+        user = attributes.user
+        if any(name[:12].lower() == "impersonate-" for name in http.headers):
+            user = impersonated(http.headers.items(), attributes, self.authorizer)
+            attributes = attributes.of(user)
+        decision = self.authorizer.authorize(attributes)
+        if not decision.allowed:
+            raise forbidden(attributes, decision.reason)
+        return user
 
     def authorize_create(self, request: Request) -> None:
         """A PUT or an apply that creates needs the right to create, too."""
-        if self.authorizer is None:
-            return
         attributes = request.attributes_for("create")
         decision = self.authorizer.authorize(attributes)
         if not decision.allowed:
             raise forbidden(attributes, decision.reason)
+
+
+def _fine() -> str:
+    return ""

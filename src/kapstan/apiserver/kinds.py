@@ -17,6 +17,7 @@ from kapstan.machinery.gvk import GroupKind, GroupResource, GroupVersion, GroupV
 if TYPE_CHECKING:
     from kapstan.apiserver.request import Request
     from kapstan.apiserver.strategy.base import Strategy
+    from kapstan.machinery.apply import FieldManager
     from kapstan.machinery.schema import Schema
     from kapstan.machinery.validation import FieldError
 
@@ -45,10 +46,7 @@ class Intake(Protocol):
         BadRequest if a field has a type that the server could not even read.
         """
 
-    def default(self, obj: Object) -> None:
-        """Fill in defaults again, after somebody else has changed the object."""
-
-    def validate(self, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    def validate(self, obj: Object, old: Object | None, subresource: str = "") -> Sequence[FieldError]:
         """What the schema has against the object, or against its change from `old`."""
 
 
@@ -103,6 +101,7 @@ class ServedKind:
         "categories",
         "custom",
         "deprecation",
+        "field_manager",
         "gvk",
         "gvr",
         "handler",
@@ -110,6 +109,7 @@ class ServedKind:
         "list_kind",
         "namespaced",
         "short_names",
+        "siblings",
         "singular",
         "storage",
         "strategy",
@@ -155,6 +155,8 @@ class ServedKind:
         self.subresources: Mapping[str, Subresource] = subresources or {}
         self.handler = handler  # for kinds that are never stored, such as SubjectAccessReview
         self.custom = custom
+        self.siblings: Sequence[ServedKind] = ()  # the same kind in other versions
+        self.field_manager: FieldManager | None = None  # made when the first write needs it
         self.deprecation = deprecation  # what clients are warned of when they use this version; "" if it is fine
         # How the JSON of every such object begins in storage; lists of built-in kinds leave it out of their items.
         self.head = msgspec.json.encode({"apiVersion": gvk.api_version, "kind": gvk.kind})[:-1] + b","
@@ -186,28 +188,34 @@ class KindTable:
     """Every kind that a cluster serves, by resource and by kind. Built-in ones are shared, custom ones come and go."""
 
     def __init__(self, shared: KindTable | None = None) -> None:
-        self._shared = shared
+        self.shared = shared
         self._by_gvr: dict[GroupVersionResource, ServedKind] = {}
         self._by_gvk: dict[GroupVersionKind, ServedKind] = {}
-        self.generation = 0  # changes whenever the table does: discovery and OpenAPI documents are cached under it
+        self.generation = 0  # how often the table has changed
+        self.documents: object = None  # what discovery and OpenAPI made of it; forgotten when it changes
+        self.openapi: object = None
 
     def resource(self, gvr: GroupVersionResource) -> ServedKind | None:
-        return self._by_gvr.get(gvr) or (self._shared.resource(gvr) if self._shared else None)
+        return self._by_gvr.get(gvr) or (self.shared.resource(gvr) if self.shared else None)
 
     def kind(self, gvk: GroupVersionKind) -> ServedKind | None:
-        return self._by_gvk.get(gvk) or (self._shared.kind(gvk) if self._shared else None)
+        return self._by_gvk.get(gvk) or (self.shared.kind(gvk) if self.shared else None)
 
     def add(self, kind: ServedKind) -> None:
         self._by_gvr[kind.gvr] = kind
         self._by_gvk[kind.gvk] = kind
-        self.generation += 1
+        self._changed()
 
     def remove(self, kind: ServedKind) -> None:
         """Stop serving it; no more than that happens to its objects."""
         if self._by_gvr.get(kind.gvr) is kind:
             del self._by_gvr[kind.gvr]
             del self._by_gvk[kind.gvk]
-            self.generation += 1
+            self._changed()
+
+    def _changed(self) -> None:
+        self.generation += 1
+        self.documents = self.openapi = None
 
     def versions_of(self, group_kind: GroupKind) -> list[ServedKind]:
         return [kind for kind in self if kind.gvk.group_kind == group_kind]
@@ -217,6 +225,6 @@ class KindTable:
         return list(dict.fromkeys(kind.gvk.group_version for kind in self))
 
     def __iter__(self) -> Iterator[ServedKind]:
-        if self._shared is not None:
-            yield from self._shared
+        if self.shared is not None:
+            yield from self.shared
         yield from self._by_gvr.values()

@@ -61,10 +61,9 @@ class Attributes(msgspec.Struct, frozen=True, kw_only=True):
     field_selector: str = ""
     label_selector: str = ""
 
-    @property
-    def is_resource(self) -> bool:
-        """Whether it asks for objects, rather than for a path such as `/healthz`."""
-        return bool(self.resource)
+    def of(self, user: UserInfo) -> Attributes:
+        """The same, asked by somebody else."""
+        return msgspec.structs.replace(self, user=user)
 
 
 class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,10 +1,11 @@
-"""Admission around a write: the attributes that plugins see, and defaulting again after what they changed."""
+"""Admission around a write: the attributes that plugins see, and what is made of their changes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kapstan.apiserver.admission.interface import AdmissionAttributes, Operation
+from kapstan.apiserver.registry.managed import keep_readable
 from kapstan.apiserver.registry.metadata import deduplicate_owners, metadata_of
 from kapstan.apiserver.request import DeleteOptions, Request, WriteOptions
 
@@ -29,10 +30,15 @@ def admission_attributes(
 async def admit(request: Request, operation: Operation, obj: Object, old: Object | None) -> Object:
     """The object as the mutating plugins leave it."""
     attributes = admission_attributes(request, operation, obj, old)
+    managed_fields = metadata_of(obj).get("managedFields")
     await request.cluster.admission.admit(attributes)
     admitted = attributes.object
     assert admitted is not None
-    deduplicate_owners(request, metadata_of(admitted), after_admission=True)
+    metadata = metadata_of(admitted)
+    if admitted is not obj:  # somebody else wrote it, who may not know the schema as well as we do
+        request.kind.intake.shape(admitted)
+        keep_readable(admitted, managed_fields)
+    deduplicate_owners(request, metadata, after_admission=True)
     return admitted
 
 

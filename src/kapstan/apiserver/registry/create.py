@@ -35,9 +35,7 @@ async def create(request: Request, obj: Object) -> Outcome:
     wipe_system_fields(metadata)
     ensure_namespace(request, metadata)
     deduplicate_owners(request, metadata)
-    managed.update(request, None, obj)
-    obj = await admit(request, "CREATE", obj, None)
-    request.kind.intake.default(obj)
+    obj = await admit(request, "CREATE", managed.update(request, None, obj), None)
     if metadata_of(obj).get("name") or not metadata_of(obj).get("generateName"):
         return await _create(request, obj)
     for _ in range(_ATTEMPTS - 1):

@@ -26,13 +26,10 @@ class BuiltinIntake:
 
     def shape(self, obj: Object) -> list[str]:
         unknown = prune(obj, self._schema)
-        self.default(obj)
-        return unknown
-
-    def default(self, obj: Object) -> None:
         if self._defaulter is not None:
             self._defaulter.apply(obj)
         self._strategy.default(obj)
+        return unknown
 
-    def validate(self, obj: Object, old: Object | None) -> Sequence[FieldError]:
+    def validate(self, obj: Object, old: Object | None, subresource: str = "") -> Sequence[FieldError]:
         return ()

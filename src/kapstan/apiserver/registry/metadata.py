@@ -5,20 +5,18 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from kapstan.apiserver.registry.objects import same
-from kapstan.apiserver.request import Request
+from kapstan.apiserver.request import Request, WriteOptions
 from kapstan.machinery.errors import BadRequest
 
 __all__ = (
     "check_name",
     "deduplicate_owners",
     "ensure_namespace",
-    "field_manager",
     "fill_system_fields",
     "keep_generation",
     "keep_system_fields",
+    "manager_of",
     "metadata_of",
-    "restore_unchanged_managed_fields",
     "revision_of",
     "wipe_system_fields",
 )
@@ -126,25 +124,9 @@ def deduplicate_owners(request: Request, metadata: Object, *, after_admission: b
         metadata["ownerReferences"] = unique
 
 
-def field_manager(request: Request, option: str) -> str:
+def manager_of(request: Request) -> str:
     """Who is said to own the fields: what the client calls itself, or its user agent up to the slash."""
-    if option:
-        return option
+    if isinstance(request.options, WriteOptions) and request.options.field_manager:
+        return request.options.field_manager
     agent = "".join(char for char in request.user_agent.partition("/")[0] if char.isprintable())
-    return agent.encode()[:_MANAGER_LENGTH].decode(errors="ignore") or "unknown"
-
-
-def restore_unchanged_managed_fields(obj: Object, old: Object) -> None:
-    """Where nothing changed but the times in managedFields, not even those have: the write shall be none."""
-    new_entries, old_entries = obj["metadata"].get("managedFields"), old["metadata"].get("managedFields")
-    if not new_entries or not old_entries or new_entries == old_entries:
-        return
-    if _timeless(new_entries) != _timeless(old_entries):
-        return
-    candidate = {**obj, "metadata": {**obj["metadata"], "managedFields": old_entries}}
-    if same(candidate, old):
-        obj["metadata"]["managedFields"] = old_entries
-
-
-def _timeless(entries: list[Object]) -> list[Object]:
-    return [{key: value for key, value in entry.items() if key != "time"} for entry in entries]
+    return agent.encode()[:_MANAGER_LENGTH].decode(errors="ignore")

@@ -7,11 +7,13 @@ from typing import Any, Literal
 from kapstan.apiserver.registry import managed
 from kapstan.apiserver.registry.errors import invalid
 from kapstan.apiserver.registry.metadata import metadata_of
+from kapstan.apiserver.registry.objects import clone
 from kapstan.apiserver.registry.outcome import Outcome
-from kapstan.apiserver.registry.strictness import report_unknown
+from kapstan.apiserver.registry.strictness import report
 from kapstan.apiserver.registry.update import guaranteed_update
 from kapstan.apiserver.request import Request, WriteOptions
 from kapstan.machinery.errors import BadRequest, UnsupportedMediaType
+from kapstan.machinery.golang import quote
 from kapstan.machinery.gvk import GroupKind
 from kapstan.machinery.patch import apply_json_patch, apply_merge_patch, apply_strategic_merge_patch
 from kapstan.machinery.validation import FieldError
@@ -37,31 +39,39 @@ def patch_types(custom: bool) -> tuple[PatchType, ...]:
     return (_JSON, _MERGE, _APPLY) if custom else (_JSON, _MERGE, _STRATEGIC, _APPLY)
 
 
-async def patch(request: Request, patch_type: PatchType, body: Any) -> Outcome:
-    """Change an object by a decoded patch; server-side apply may create it."""
+async def patch(request: Request, patch_type: PatchType, body: Any, complaints: list[str]) -> Outcome:
+    """Change an object by a decoded patch, of which `complaints` say what a strict reader has against it.
+
+    Server-side apply may create the object.
+    """
     if patch_type == _APPLY:
-        return await _apply(request, body)
+        return await _apply(request, body, complaints)
 
     async def change(old: Object | None) -> Object:
         assert old is not None
-        new = _patched(request, patch_type, old, body)
-        managed.update(request, old, new)
-        return new
+        return managed.update(request, old, _patched(request, patch_type, old, body, complaints))
 
     return await guaranteed_update(request, change)
 
 
-async def _apply(request: Request, config: Any) -> Outcome:
+async def _apply(request: Request, config: Any, complaints: list[str]) -> Outcome:
     if not isinstance(config, dict):
         raise BadRequest("error decoding YAML: an apply configuration is an object")
+    options = request.options
+    assert isinstance(options, WriteOptions)
 
     async def change(old: Object | None) -> Object:
-        return managed.apply(request, old, config)
+        # Shaping changes what it is given; the next attempt, and the field manager, need the configuration as it came.
+        new = _shaped(request, clone(managed.apply(request, old, config)), [])
+        if complaints and options.field_validation == "Strict":
+            raise BadRequest(f"error strict decoding YAML: {', '.join(complaints)}")
+        report(request, options.field_validation, complaints)
+        return new
 
     return await guaranteed_update(request, change, allow_create=not request.subresource)
 
 
-def _patched(request: Request, patch_type: PatchType, old: Object, body: Any) -> Object:
+def _patched(request: Request, patch_type: PatchType, old: Object, body: Any, complaints: list[str]) -> Object:
     if patch_type == _JSON:
         new = apply_json_patch(old, body)
     elif patch_type == _MERGE:
@@ -72,10 +82,10 @@ def _patched(request: Request, patch_type: PatchType, old: Object, body: Any) ->
         raise UnsupportedMediaType(f"patch type {patch_type} is not supported")
     if not isinstance(new, dict) or not isinstance(new.get("metadata", {}), dict):
         raise BadRequest("the patch does not leave an object with metadata")
-    return _shaped(request, new)
+    return _shaped(request, clone(new), complaints)
 
 
-def _shaped(request: Request, obj: Object) -> Object:
+def _shaped(request: Request, obj: Object, complaints: list[str]) -> Object:
     """The patched object, as its schema sees it: what a patch adds must fit as if it had been sent whole."""
     kind = request.kind
     if (obj.get("apiVersion"), obj.get("kind")) != (kind.gvk.api_version, kind.gvk.kind):
@@ -88,7 +98,15 @@ def _shaped(request: Request, obj: Object) -> Object:
         unknown = kind.intake.shape(obj)
     except BadRequest as error:
         raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", "", str(error))]) from error
+    _report(request, [*complaints, *(f"unknown field {quote(path)}" for path in unknown)])
+    return obj
+
+
+def _report(request: Request, complaints: list[str]) -> None:
+    """What is strictly wrong with a patch is an invalid patch, where with a whole object it is a bad request."""
     options = request.options
     assert isinstance(options, WriteOptions)
-    report_unknown(request, options.field_validation, unknown)
-    return obj
+    if complaints and options.field_validation == "Strict":
+        error = FieldError.invalid("patch", "", f"strict decoding error: {', '.join(complaints)}")
+        raise invalid(GroupKind("", ""), "", [error])
+    report(request, options.field_validation, complaints)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from kapstan.apiserver.request import Request
 from kapstan.machinery.errors import BadRequest
 
-__all__ = ("report", "report_unknown", "wants_strict")
+__all__ = ("report", "wants_strict")
 
 
 def wants_strict(directive: str) -> bool:
     """Whether the client wants to hear of such fields at all; where it says nothing, it is warned."""
     return directive != "Ignore"
-
-
-def report_unknown(request: Request, directive: str, paths: Iterable[str]) -> None:
-    report(request, directive, [f'unknown field "{path}"' for path in paths])
 
 
 def report(request: Request, directive: str, complaints: list[str], context: str = "") -> None:

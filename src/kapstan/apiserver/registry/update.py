@@ -20,7 +20,6 @@ from kapstan.apiserver.registry.metadata import (
     keep_generation,
     keep_system_fields,
     metadata_of,
-    restore_unchanged_managed_fields,
     revision_of,
 )
 from kapstan.apiserver.registry.objects import clone, decode, encode, record, same, stored, view
@@ -28,6 +27,7 @@ from kapstan.apiserver.registry.outcome import Outcome
 from kapstan.apiserver.registry.validation import validate_update
 from kapstan.apiserver.request import Request
 from kapstan.apiserver.storage.interface import Record, WriteConflict
+from kapstan.machinery.apply import keep_timestamps
 from kapstan.machinery.gvk import GroupKind
 from kapstan.machinery.validation import FieldError
 
@@ -47,9 +47,7 @@ async def replace(request: Request, obj: Object) -> Outcome:
     pristine = None if metadata.get("resourceVersion") else encode(obj)
 
     async def change(old: Object | None) -> Object:
-        new = obj if pristine is None else decode(pristine)
-        managed.update(request, old, new)
-        return new
+        return managed.update(request, old, obj if pristine is None else decode(pristine))
 
     return await guaranteed_update(
         request, change, allow_create=request.strategy.allow_create_on_update, uid=metadata.get("uid") or ""
@@ -80,7 +78,6 @@ async def _create(request: Request, change: Change) -> Outcome:
     ensure_namespace(request, metadata)
     check_name(request, metadata)
     obj = await admit(request, "CREATE", obj, None)
-    request.kind.intake.default(obj)
     request.cluster.authorize_create(request)
     metadata_of(obj).pop("resourceVersion", None)
     await prepare_new(request, obj)
@@ -97,7 +94,6 @@ async def _update(request: Request, current: Record, change: Change, uid: str) -
         await storage.settle(current)
         raise precondition_failed(resource, current.key, request.name, uid, current.uid)
     obj = await admit(request, "UPDATE", await change(decode(value)), old)
-    kind.intake.default(obj)
     metadata, old_metadata = metadata_of(obj), old["metadata"]
     ensure_namespace(request, metadata)
     check_name(request, metadata)
@@ -111,7 +107,7 @@ async def _update(request: Request, current: Record, change: Change, uid: str) -
     for text in strategy.warnings(request, obj, old):
         request.warn(text)
     strategy.canonicalize(obj)
-    restore_unchanged_managed_fields(obj, old)
+    obj = keep_timestamps(old, obj)
     await request.cluster.admission.validate(admission_attributes(request, "UPDATE", obj, old))
     return await _store(request, current, obj, old)
 

@@ -26,6 +26,6 @@ def validate_update(request: Request, obj: Object, old: Object) -> list[FieldErr
     kind, strategy = request.kind, request.strategy
     errors = validate_object_meta(obj["metadata"], namespaced=kind.namespaced, name_check=name_is_path_segment)
     errors += validate_object_meta_update(obj["metadata"], old["metadata"])
-    errors += kind.intake.validate(obj, old)
+    errors += kind.intake.validate(obj, old, request.subresource)
     errors += strategy.validate_update(request, obj, old)
     return errors

@@ -66,9 +66,11 @@ async def update(request: Request, body: Any, complaints: list[str] | None = Non
     return await updating.replace(request, _accepted(request, body, complaints))
 
 
-async def patch(request: Request, patch_type: patching.PatchType, body: Any) -> Outcome:
+async def patch(
+    request: Request, patch_type: patching.PatchType, body: Any, complaints: list[str] | None = None
+) -> Outcome:
     _check(request, "patch")
-    return await patching.patch(request, patch_type, body)
+    return await patching.patch(request, patch_type, body, complaints or [])
 
 
 async def delete(request: Request) -> Outcome:

@@ -1,0 +1,41 @@
+"""`/version`: which Kubernetes the server behaves like. Clients choose what they send by it."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+
+from kapstan import __version__
+from kapstan.apiserver.builtin import kubernetes_version
+
+__all__ = ("git_version", "version_info")
+
+
+def git_version() -> str:
+    """Such as `v1.36.3+kapstan`; what follows the plus sign never counts when versions are compared."""
+    return f"{kubernetes_version()}+kapstan"
+
+
+@cache
+def version_info() -> dict[str, str]:
+    major, minor, _ = kubernetes_version().removeprefix("v").split(".")
+    return {
+        "major": major,
+        "minor": minor,
+        "emulationMajor": major,
+        "emulationMinor": minor,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(minor) - 1),
+        "gitVersion": git_version(),
+        "gitCommit": __version__,
+        "gitTreeState": "clean",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "none",
+        "compiler": platform.python_implementation().lower(),
+        "platform": f"{platform.system().lower()}/{_machine()}",
+    }
+
+
+def _machine() -> str:
+    machine = platform.machine().lower()
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)

@@ -1,0 +1,1 @@
+"""HTTP: requests become Requests, outcomes become responses. Only `front` knows which HTTP server is used."""

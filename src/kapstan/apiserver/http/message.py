@@ -1,0 +1,66 @@
+"""HTTP messages without an HTTP server: what handlers get and what they give back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
+from urllib.parse import parse_qs
+
+import msgspec
+
+from kapstan.apiserver.registry.watch import Watch
+
+__all__ = ("HTTPRequest", "Response", "WatchResponse", "text_response")
+
+JSON = "application/json"
+
+
+class HTTPRequest:
+    """One request. `headers` finds names in any case; `read` returns the body and refuses one above the limit."""
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        query_string: str,
+        headers: Mapping[str, str],
+        read: Callable[[int], Awaitable[bytes]],
+        certificate: bytes | None = None,
+        remote: str = "",
+    ) -> None:
+        self.method = method
+        self.path = path  # percent-decoded
+        self.query_string = query_string
+        self.headers = headers
+        self.read = read
+        self.certificate = certificate  # the client's, DER, verified against the cluster's CA
+        self.remote = remote
+
+    @cached_property
+    def query(self) -> dict[str, list[str]]:
+        return parse_qs(self.query_string, keep_blank_values=True) if self.query_string else {}
+
+    def header(self, name: str) -> str:
+        return self.headers.get(name, "")
+
+
+class Response(msgspec.Struct):
+    """A whole answer."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = JSON
+    headers: dict[str, str] = {}
+    warnings: list[str] = []
+
+
+class WatchResponse(msgspec.Struct):
+    """An answer that goes on: the front sends the head, then lets the watch write."""
+
+    watch: Watch
+    content_type: str = JSON
+    warnings: list[str] = []
+
+
+def text_response(status: int, text: str, headers: dict[str, str] | None = None) -> Response:
+    return Response(status, text.encode(), "text/plain; charset=utf-8", headers or {})

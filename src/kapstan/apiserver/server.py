@@ -1,0 +1,152 @@
+"""Server: sockets for logical clusters, and the embedded server that most people want: one cluster, ready to use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from kapstan.apiserver.bootstrap import new_cluster
+from kapstan.apiserver.cluster import LogicalCluster
+from kapstan.apiserver.credentials import ADMIN, MASTERS, kubeconfig
+from kapstan.apiserver.http.front import new_front
+from kapstan.apiserver.http.tls import Listener, listen, server_context
+from kapstan.apiserver.request import UserInfo
+from kapstan.apiserver.storage.database import Synchronous
+from kapstan.apiserver.storage.sqlite import Database
+from kapstan.machinery.errors import ConfigError
+
+__all__ = ("EmbeddedServer", "Endpoint", "Server")
+
+_COMPACT_EVERY = 30.0
+_DATABASE = "kapstan.db"
+
+
+class Endpoint:
+    """Where one logical cluster is reached."""
+
+    def __init__(self, cluster: LogicalCluster, host: str, listener: Listener, front: web.Server) -> None:
+        self.cluster = cluster
+        self.host = host
+        self.port = listener.port
+        self._listener = listener
+        self._front = front
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"https://{host}:{self.port}"
+
+    def kubeconfig(self, user: str = ADMIN, groups: tuple[str, ...] = (MASTERS,)) -> dict[str, Any]:
+        """A kubeconfig for a user with a client certificate; an administrator's by default."""
+        credentials = self.cluster.credentials
+        client = credentials.client(user, groups)
+        return kubeconfig(self.url, credentials.ca.cert_pem, client, cluster=self.cluster.name, user=user)
+
+    async def close(self) -> None:
+        """Take no more connections and end those that there are."""
+        self._listener.close()
+        self.cluster.watches.end()
+        self._front.pre_shutdown()
+        await self._front.shutdown(timeout=2.0)
+
+
+class Server:
+    """Serves any number of logical clusters, each at an address and port of its own."""
+
+    def __init__(self) -> None:
+        self._stack = AsyncExitStack()
+        self._endpoints: dict[str, Endpoint] = {}
+
+    async def __aenter__(self) -> Server:
+        self._tasks = await self._stack.enter_async_context(asyncio.TaskGroup())
+        self._housekeeping = self._tasks.create_task(self._keep_house())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        for name in tuple(self._endpoints):
+            await self.remove(name)
+        self._housekeeping.cancel()
+        await self._stack.aclose()
+
+    async def add(self, cluster: LogicalCluster, host: str = "127.0.0.1", port: int = 0) -> Endpoint:
+        """Serve a cluster; port 0 takes any that is free. ConfigError if the address cannot be had."""
+        try:
+            listening = listen(host, port)
+        except OSError as error:
+            raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+        front = new_front(cluster)
+        listener = Listener(listening, self._tasks, lambda: server_context(cluster.credentials, (host,)), front)
+        endpoint = self._endpoints[cluster.name] = Endpoint(cluster, host, listener, front)
+        cluster.address = f"{host}:{endpoint.port}"
+        return endpoint
+
+    async def remove(self, name: str) -> None:
+        """Stop serving a cluster."""
+        endpoint = self._endpoints.pop(name, None)
+        if endpoint is not None:
+            await endpoint.close()
+
+    async def _keep_house(self) -> None:
+        """One task for all clusters: an idle one costs nothing."""
+        while True:
+            await asyncio.sleep(_COMPACT_EVERY)
+            for endpoint in tuple(self._endpoints.values()):
+                endpoint.cluster.storage.compact()
+
+
+class EmbeddedServer:
+    """One logical cluster on loopback, in the caller's event loop: `async with EmbeddedServer() as server:`.
+
+    In memory unless `data_dir` is given.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_dir: Path | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        name: str = "kapstan",
+        static_tokens: Mapping[str, UserInfo] | None = None,
+        synchronous: Synchronous = "FULL",
+    ) -> None:
+        self._data_dir = data_dir
+        self._host, self._port = host, port
+        self._name = name
+        self._static_tokens = static_tokens
+        self._synchronous: Synchronous = synchronous
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> EmbeddedServer:
+        async with AsyncExitStack() as stack:
+            storage = None
+            if self._data_dir is not None:
+                database = await Database.open(self._data_dir / _DATABASE, synchronous=self._synchronous)
+                stack.push_async_callback(database.close)
+                storage = await database.storage(self._name)
+            self.cluster = await new_cluster(self._name, storage, static_tokens=self._static_tokens)
+            server = await stack.enter_async_context(Server())
+            self.endpoint = await server.add(self.cluster, self._host, self._port)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._stack.aclose()
+
+    @property
+    def url(self) -> str:
+        return self.endpoint.url
+
+    @cached_property
+    def _admin(self) -> dict[str, Any]:
+        return self.endpoint.kubeconfig()
+
+    def kubeconfig(self) -> dict[str, Any]:
+        """The administrator's."""
+        return self._admin
