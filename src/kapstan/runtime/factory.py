@@ -20,6 +20,7 @@ from kapstan.client.interface import Kind, MetadataOf, PartialObjectMetadata, Un
 from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.gvk import GroupVersionKind
 from kapstan.machinery.model import Resource
+from kapstan.runtime.background import background
 from kapstan.runtime.backoff import Backoff
 from kapstan.runtime.informer import Informer, SharedInformer
 from kapstan.runtime.listwatch import ClientListWatch
@@ -82,6 +83,11 @@ class InformerFactory:
             return full
         return self._informers.get(_Key(gvk, True))
 
+    def of(self, gvk: GroupVersionKind) -> list[SharedInformer]:
+        """Every informer of that kind: of full objects, of their metadata, or both."""
+        found = (self._informers.get(_Key(gvk, metadata_only)) for metadata_only in (False, True))
+        return [informer for informer in found if informer is not None]
+
     def configure(self, kind: Kind[Any], scope: Scope) -> None:
         """Say what is cached of a kind; ValueError if its informer already exists."""
         if self.find(kind) is not None:
@@ -124,13 +130,9 @@ class InformerFactory:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[InformerFactory]:
         """Run every informer inside the block, which begins when they are synced."""
-        async with asyncio.TaskGroup() as group:
-            running = group.create_task(self.run())
-            try:
-                await self.wait_synced()
-                yield self
-            finally:
-                running.cancel()
+        async with background(self.run(), name="informers"):
+            await self.wait_synced()
+            yield self
 
     async def wait_synced(self) -> None:
         """Wait until every informer is, but not for kinds that the server does not serve."""

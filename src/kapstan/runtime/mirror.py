@@ -96,10 +96,12 @@ class Mirror:
     def wrote(self, new: Snapshot) -> None:
         """The server answered a write with this state."""
         current = self.store.get(new.key)
-        if current is not None and not is_newer(new.resource_version, current.resource_version):
+        if current is not None and is_newer(current.resource_version, new.resource_version):
             return
-        if new.finished():
+        if new.finished():  # the answer has the version from before: what it made was no new one
             self._hide(new)
+            return
+        if current is not None and current.resource_version == new.resource_version:
             return
         self._told.setdefault(new.key, current)
         self._deleted.pop(new.key, None)

@@ -151,6 +151,16 @@ def test_taking_the_last_finalizer_away_deletes() -> None:
     assert told.story == [(None, "1"), ("1", "3"), ("4", None)]
 
 
+def test_taking_the_last_finalizer_away_deletes_although_the_answer_has_the_old_version() -> None:
+    """That is what kube-apiserver answers: the object as it last was, without the finalizer."""
+    told = Told()
+    told.watch(state(1, deleting=True, finalizers=["f"]))
+    told.mirror.wrote(state(1, deleting=True))
+    assert told.read is None
+    told.gone(state(2, deleting=True))
+    assert told.story == [(None, "1"), ("2", None)]
+
+
 def test_a_pod_with_a_grace_period_stays_although_nothing_finalizes_it() -> None:
     told = Told()
     told.watch(state(1, deleting=True, deletionGracePeriodSeconds=30))
