@@ -8,15 +8,13 @@ from uuid import uuid4
 import pytest
 
 from kapstan.apiserver.cluster import LogicalCluster
-from kapstan.apiserver.kinds import KindTable, ServedKind
+from kapstan.apiserver.credentials import Credentials
 from kapstan.apiserver.request import Request, UserInfo
 from kapstan.apiserver.storage.memory import MemoryStorage
 from kapstan.apiserver.storage.record import record_from_object
-from kapstan.apiserver.strategy.base import Strategy
 from kapstan.machinery.gvk import GroupResource, GroupVersionKind
-from kapstan.machinery.schema import Schema
+from kapstan.machinery.pki import new_ca, new_signing_key
 from kapstan.machinery.scheme import pluralize
-from kapstan.machinery.validation import FieldError
 
 
 class Objects:
@@ -50,38 +48,14 @@ class Objects:
         self, user: UserInfo, verb: str, api_version: str, kind: str, namespace: str = "", name: str = "", **more: Any
     ) -> Request:
         """A request to a cluster that has these objects."""
-        cluster = LogicalCluster("test", self.storage, KindTable())
-        served = served_kind(api_version, kind, namespaced=bool(namespace))
+        cluster = LogicalCluster("test", self.storage, Credentials(new_ca("test"), new_signing_key()))
+        served = cluster.kinds.kind(GroupVersionKind.of(api_version, kind))
+        assert served is not None, f"there is no {kind} in {api_version}"
         return Request(cluster, user, verb, served, namespace=namespace, name=name, **more)
 
     def _where(self, api_version: str, kind: str, name: str, namespace: str) -> tuple[GroupResource, str]:
         group = api_version.rpartition("/")[0]
         return GroupResource(group, pluralize(kind.lower())), f"{namespace}/{name}" if namespace else name
-
-
-class AnyShape:
-    """Takes every object as it is; what schemas do is tested elsewhere."""
-
-    def shape(self, obj: dict[str, Any]) -> list[str]:
-        return []
-
-    def default(self, obj: dict[str, Any]) -> None:
-        pass
-
-    def validate(self, obj: dict[str, Any], old: dict[str, Any] | None) -> list[FieldError]:
-        return []
-
-
-def served_kind(api_version: str, kind: str, *, namespaced: bool = True) -> ServedKind:
-    """A kind with nothing particular about it."""
-    return ServedKind(
-        GroupVersionKind.of(api_version, kind),
-        pluralize(kind.lower()),
-        namespaced=namespaced,
-        strategy=Strategy(),
-        schema=Schema({}),
-        intake=AnyShape(),
-    )
 
 
 @pytest.fixture

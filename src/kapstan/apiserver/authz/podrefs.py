@@ -9,10 +9,10 @@ from kapstan.apiserver.storage.interface import Event, Record, Storage
 from kapstan.machinery import codec
 from kapstan.machinery.gvk import GroupResource
 
-__all__ = ("NodeReferences", "Reference", "pod_references")
+__all__ = ("MIRROR", "NodeReferences", "Reference", "pod_references")
 
 _PODS = GroupResource("", "pods")
-_MIRROR = "kubernetes.io/config.mirror"
+MIRROR = "kubernetes.io/config.mirror"
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 
 
@@ -73,7 +73,7 @@ def pod_references(pod: Mapping[str, Any]) -> Iterator[Reference]:
     metadata, spec = pod["metadata"], pod.get("spec") or {}
     namespace = metadata["namespace"]
     yield Reference("pods", namespace, metadata["name"])
-    if _MIRROR in (metadata.get("annotations") or {}):
+    if MIRROR in (metadata.get("annotations") or {}):
         return
     found: list[tuple[str, str | None]] = [("serviceaccounts", spec.get("serviceAccountName"))]
     found += (("secrets", one.get("name")) for one in spec.get("imagePullSecrets") or ())

@@ -1,0 +1,1 @@
+"""Admission: what may change or refuse a write between authorization and storage."""

@@ -1,0 +1,60 @@
+"""NamespaceLifecycle: nothing is written to a namespace that is missing, nothing new to one that is going away."""
+
+from __future__ import annotations
+
+from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
+from kapstan.apiserver.admission.refusal import refused
+from kapstan.apiserver.authz.interface import forbidden_object
+from kapstan.apiserver.registry import errors
+from kapstan.apiserver.storage.interface import Storage
+from kapstan.machinery import codec
+from kapstan.machinery.gvk import GroupResource
+from kapstan.machinery.meta import StatusCause
+
+__all__ = ("IMMORTAL", "NamespaceLifecycle")
+
+IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
+
+_NAMESPACES = GroupResource("", "namespaces")
+_LOCAL_REVIEWS = GroupResource("authorization.k8s.io", "localsubjectaccessreviews")
+
+
+class NamespaceLifecycle(Plugin):
+    """Guards namespaces and what is in them."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def handles(self, attributes: AdmissionAttributes) -> bool:
+        if attributes.kind.gvr.group_resource == _NAMESPACES:
+            return attributes.operation == "DELETE"
+        return bool(attributes.namespace) and attributes.operation in ("CREATE", "UPDATE")
+
+    async def admit(self, attributes: AdmissionAttributes) -> None:
+        resource = attributes.kind.gvr.group_resource
+        if resource == _NAMESPACES:
+            if attributes.name in IMMORTAL:
+                raise forbidden_object(_NAMESPACES, attributes.name, "this namespace may not be deleted")
+        elif resource != _LOCAL_REVIEWS:  # who may do what can be asked about namespaces that do not exist yet
+            self._check(attributes)
+
+    def _check(self, attributes: AdmissionAttributes) -> None:
+        name = attributes.namespace
+        record = self._storage.get(_NAMESPACES, name)
+        if record is None:
+            raise errors.not_found(_NAMESPACES, name)
+        if attributes.operation != "CREATE":
+            return
+        namespace = codec.decode_any(record.value)
+        if (namespace.get("status") or {}).get("phase") == "Terminating":
+            why = f"unable to create new content in namespace {name} because it is being terminated"
+            error = refused(attributes, why)
+            assert error.status.details is not None
+            error.status.details.causes.append(
+                StatusCause(
+                    reason="NamespaceTerminating",
+                    message=f"namespace {name} is being terminated",
+                    field="metadata.namespace",
+                )
+            )
+            raise error

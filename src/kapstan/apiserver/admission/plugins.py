@@ -1,0 +1,77 @@
+"""The admission of a logical cluster: kube-apiserver's default plugins in its order, webhooks, and escalation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kapstan.apiserver.admission.certificates import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+)
+from kapstan.apiserver.admission.defaults import DefaultIngressClass, DefaultStorageClass, TaintNodesByCondition
+from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
+from kapstan.apiserver.admission.lifecycle import NamespaceLifecycle
+from kapstan.apiserver.admission.pods import DefaultTolerationSeconds, Priority
+from kapstan.apiserver.admission.serviceaccount import ServiceAccountAdmission
+from kapstan.apiserver.admission.webhook.client import WebhookClient
+from kapstan.apiserver.admission.webhook.conditions import Conditions
+from kapstan.apiserver.admission.webhook.dispatch import Dispatcher
+from kapstan.apiserver.admission.webhook.mutating import MutatingWebhooks, Mutation
+from kapstan.apiserver.admission.webhook.services import Services
+from kapstan.apiserver.admission.webhook.validating import ValidatingWebhooks
+from kapstan.apiserver.authz.authorizer import ClusterAuthorizer
+from kapstan.apiserver.authz.escalation import EscalationCheck
+from kapstan.apiserver.storage.interface import Storage
+
+__all__ = ("ClusterAdmission",)
+
+
+class ClusterAdmission:
+    """What every write to one logical cluster goes through."""
+
+    def __init__(self, storage: Storage, authorizer: ClusterAuthorizer, client: WebhookClient) -> None:
+        """`client` may be shared by any number of clusters."""
+        self.services = Services(storage)
+        dispatcher, conditions = Dispatcher(client, self.services), Conditions()
+        self.plugins = default_plugins(storage, authorizer)
+        self._mutating = MutatingWebhooks(storage, dispatcher, conditions)
+        self._validating = ValidatingWebhooks(storage, dispatcher, conditions)
+        self._escalation = EscalationCheck(authorizer)
+
+    async def admit(self, attributes: AdmissionAttributes) -> None:
+        plugins = [plugin for plugin in self.plugins if plugin.handles(attributes)]
+        mutation = self._mutating.mutation(attributes)
+        await _mutate(plugins, mutation, attributes)
+        if mutation is not None and mutation.changed:
+            await _mutate(plugins, mutation, attributes)
+        if self._escalation.handles(attributes):
+            await self._escalation.admit(attributes)
+
+    async def validate(self, attributes: AdmissionAttributes) -> None:
+        for plugin in self.plugins:
+            if plugin.handles(attributes):
+                await plugin.validate(attributes)
+        await self._validating.validate(attributes)
+
+
+async def _mutate(plugins: Sequence[Plugin], mutation: Mutation | None, attributes: AdmissionAttributes) -> None:
+    for plugin in plugins:
+        await plugin.admit(attributes)
+    if mutation is not None:
+        await mutation.run()
+
+
+def default_plugins(storage: Storage, authorizer: ClusterAuthorizer) -> tuple[Plugin, ...]:
+    return (
+        NamespaceLifecycle(storage),
+        ServiceAccountAdmission(storage),
+        TaintNodesByCondition(),
+        Priority(storage),
+        DefaultTolerationSeconds(),
+        DefaultStorageClass(storage),
+        CertificateApproval(authorizer),
+        CertificateSigning(authorizer),
+        CertificateSubjectRestriction(),
+        DefaultIngressClass(storage),
+    )

@@ -1,0 +1,1 @@
+"""Admission webhooks: programs elsewhere that may change or refuse a write."""

@@ -1,0 +1,200 @@
+"""Calling webhooks over HTTPS.
+
+One client serves every logical cluster of a process. Failures are told in the words of Go's client, which people know
+from kube-apiserver and search for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import errno
+import json
+import ssl
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from kapstan.apiserver.admission.webhook.configuration import ClientConfig
+from kapstan.machinery.golang import quote
+
+__all__ = ("CallFailed", "ServiceResolver", "WebhookClient")
+
+_LIMIT = 3 * 1024 * 1024
+_HEADERS = {
+    "User-Agent": "kube-apiserver-admission",
+    "Accept": "application/json, */*",
+    "Content-Type": "application/json",
+}
+_REASONS = {
+    400: "the server rejected our request for an unknown reason",
+    401: "the server has asked for the client to provide credentials",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    409: "the server reported a conflict",
+    422: "the server rejected our request due to an error in our request",
+    429: "the server has received too many requests and has asked us to try again later",
+    503: "the server is currently unable to handle the request",
+    504: ("the server was unable to return a response in the time allotted, but may still be processing the request"),
+}
+
+
+class CallFailed(Exception):
+    """No usable answer came; the text says what happened."""
+
+
+class ServiceResolver(Protocol):
+    """Says where a Service can be reached."""
+
+    def __call__(self, namespace: str, name: str, port: int) -> tuple[str, int]:
+        """Host and port; LookupError, with a text for a person, if nowhere."""
+
+
+class _Target(NamedTuple):
+    shown: str  # the URL as messages show it
+    url: str  # the URL to connect to
+    host: str
+    port: int
+    server_name: str | None  # whom the certificate must name, if not the URL's host
+
+
+class WebhookClient:
+    """Makes the calls; `close` it when the process is done."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    async def call(self, config: ClientConfig, body: bytes, *, timeout: int, resolve: ServiceResolver) -> Any:
+        """POST a document and return the decoded answer; CallFailed if there is none."""
+        suffix = f"?timeout={timeout}s"
+        try:
+            target = _target(config, suffix, resolve)
+        except LookupError as error:
+            raise CallFailed(f'Post "{_service_url(config, suffix)}": {error.args[0]}') from error
+        try:
+            async with asyncio.timeout(timeout):
+                return await self._post(target, config, body)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            # TimeoutError is an OSError
+            raise CallFailed(f"Post {quote(target.shown)}: {_explained(error, target)}") from error
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _post(self, target: _Target, config: ClientConfig, body: bytes) -> Any:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                headers=_HEADERS, timeout=aiohttp.ClientTimeout(total=None), auto_decompress=True
+            )
+        headers = {"Host": urlsplit(target.shown).netloc} if target.server_name else {}
+        async with self._session.post(
+            target.url, data=body, headers=headers, ssl=_context(config.ca_bundle), server_hostname=target.server_name
+        ) as response:
+            data = await response.content.read(_LIMIT + 1)
+            content_type = response.headers.get("Content-Type", "")
+            return _answer(response.status, content_type, data)
+
+
+def _target(config: ClientConfig, suffix: str, resolve: ServiceResolver) -> _Target:
+    if config.service is None:
+        parts = urlsplit(config.url)
+        return _Target(config.url + suffix, config.url + suffix, parts.hostname or "", parts.port or 443, None)
+    service = config.service
+    host, port = resolve(service.namespace, service.name, service.port)
+    path = service.path if service.path.startswith("/") else f"/{service.path}"
+    shown_host = f"[{host}]" if ":" in host else host
+    url = f"https://{shown_host}:{port}{path}{suffix}"
+    return _Target(_service_url(config, suffix), url, host, port, f"{service.name}.{service.namespace}.svc")
+
+
+def _service_url(config: ClientConfig, suffix: str) -> str:
+    service = config.service
+    assert service is not None
+    path = service.path if service.path.startswith("/") else f"/{service.path}"
+    return f"https://{service.name}.{service.namespace}.svc:{service.port}{path}{suffix}"
+
+
+@lru_cache(maxsize=256)
+def _context(ca_bundle: str) -> ssl.SSLContext:
+    """Trusts the bundle and nothing else; without one, what the system trusts."""
+    if not ca_bundle:
+        return ssl.create_default_context()
+    try:
+        pem = base64.b64decode(ca_bundle, validate=True).decode()
+        return ssl.create_default_context(cadata=pem)
+    except (binascii.Error, UnicodeDecodeError, ssl.SSLError) as error:
+        raise ValueError("unable to load root certificates: the caBundle is not base64 of PEM certificates") from error
+
+
+def _answer(status: int, content_type: str, data: bytes) -> Any:
+    if len(data) > _LIMIT:
+        raise CallFailed(f"the answer is larger than {_LIMIT} bytes")
+    if not 200 <= status < 300:
+        raise CallFailed(_rejected(status, data))
+    if not data:
+        raise CallFailed(f"0-length response with status code: {status} and content type: {content_type}")
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise CallFailed(f"couldn't get version/kind; json parse error: {error}") from error
+
+
+def _rejected(status: int, data: bytes) -> str:
+    """A Status speaks for itself; other bodies are only shown where Kubernetes shows them."""
+    try:
+        document = json.loads(data)
+    except ValueError:
+        document = None
+    if isinstance(document, dict) and document.get("kind") == "Status" and document.get("message"):
+        return str(document["message"])
+    text = data[:2048].decode("utf-8", "replace").strip()
+    if status in _REASONS:
+        return _REASONS[status]
+    if status in (403, 406, 415):
+        return text or "unknown"
+    if status >= 500:
+        return f"an error on the server ({quote(text or 'unknown')}) has prevented the request from succeeding"
+    return f"the server responded with the status code {status} but did not return more information"
+
+
+def _explained(error: BaseException, target: _Target) -> str:
+    """The failure as Go's client tells it."""
+    explain: list[tuple[type[BaseException], Callable[[Any, _Target], str]]] = [
+        (TimeoutError, lambda _, __: "context deadline exceeded"),
+        (aiohttp.ClientConnectorCertificateError, _certificate_problem),
+        (aiohttp.ClientConnectorDNSError, lambda _, at: f"dial tcp: lookup {at.host}: no such host"),
+        (aiohttp.ClientConnectorError, _connection_problem),
+        (aiohttp.ServerDisconnectedError, lambda _, __: "EOF"),
+    ]
+    for kind, words in explain:
+        if isinstance(error, kind):
+            return words(error, target)
+    return str(error) or type(error).__name__
+
+
+def _certificate_problem(error: aiohttp.ClientConnectorCertificateError, target: _Target) -> str:
+    inner = error.certificate_error
+    name = target.server_name or target.host
+    message = getattr(inner, "verify_message", "") or str(inner)
+    if "ismatch" in message:
+        why = f"certificate is not valid for {name}"
+    elif "expired" in message or "not yet valid" in message:
+        why = "certificate has expired or is not yet valid"
+    else:
+        why = "certificate signed by unknown authority"
+    return f"tls: failed to verify certificate: x509: {why}"
+
+
+def _connection_problem(error: aiohttp.ClientConnectorError, target: _Target) -> str:
+    at = f"dial tcp {target.host}:{target.port}"
+    if error.os_error.errno == errno.ECONNREFUSED:
+        return f"{at}: connect: connection refused"
+    if isinstance(error.os_error, ssl.SSLError):
+        return f"tls: {error.os_error.reason or error.os_error}"
+    return f"{at}: connect: {error.os_error.strerror or error.os_error}"

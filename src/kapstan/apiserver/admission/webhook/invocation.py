@@ -1,0 +1,166 @@
+"""Whether a webhook is called for a write, and in which version it sees the object.
+
+Rules first, then selectors, then match conditions: the cheap questions before the expensive ones. A webhook whose rules
+name another version of the same resource is called with the object converted to that, unless it wants exact matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kapstan.apiserver.admission.interface import AdmissionAttributes
+from kapstan.apiserver.admission.webhook.configuration import Hook, Rule, Webhooks
+from kapstan.apiserver.kinds import ServedKind
+from kapstan.apiserver.registry import errors
+from kapstan.apiserver.storage.interface import Storage
+from kapstan.machinery.gvk import GroupResource, GroupVersionKind
+
+__all__ = ("Invocation", "Matcher", "admission_namespace", "kind_of")
+
+_NAMESPACES = GroupResource("", "namespaces")
+_EXEMPT_GROUP = "admissionregistration.k8s.io"
+_EXEMPT = frozenset(
+    {
+        "validatingwebhookconfigurations",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+    }
+)
+
+Object = dict[str, Any]
+
+
+class Invocation(NamedTuple):
+    """A call to make: the webhook, and the kind in whose version it wants to see the object."""
+
+    hook: Hook
+    kind: ServedKind
+
+
+def kind_of(kind: ServedKind, subresource: str) -> GroupVersionKind:
+    """What is written: a subresource such as `scale` has a kind of its own."""
+    below = kind.subresources.get(subresource) if subresource else None
+    return below.gvk if below is not None else kind.gvk
+
+
+def admission_namespace(attributes: AdmissionAttributes) -> str:
+    """Namespaces are in themselves."""
+    if attributes.kind.gvr.group_resource == _NAMESPACES:
+        return attributes.name
+    return attributes.namespace
+
+
+class Matcher:
+    """Selects the webhooks of one kind of configuration."""
+
+    def __init__(self, storage: Storage, webhooks: Webhooks) -> None:
+        self._storage = storage
+        self._webhooks = webhooks
+        self._candidates: dict[tuple[Any, ...], tuple[Invocation, ...]] = {}
+        self._generation = (-1, -1)
+
+    def candidates(self, attributes: AdmissionAttributes) -> tuple[Invocation, ...]:
+        """What rules select, in the order of calls. Remembered: it depends on nothing but kinds and configurations."""
+        hooks = self._webhooks()
+        if not hooks or _exempt(attributes.kind):
+            return ()
+        generation = (self._webhooks.generation, attributes.request.cluster.kinds.generation)
+        if generation != self._generation:
+            self._candidates.clear()
+            self._generation = generation
+        key = (attributes.kind, attributes.subresource, attributes.operation, bool(admission_namespace(attributes)))
+        found = self._candidates.get(key)
+        if found is None:
+            found = self._candidates[key] = tuple(_invocations(hooks, attributes))
+        return found
+
+    def selects(self, hook: Hook, attributes: AdmissionAttributes) -> bool:
+        """Whether namespace and object have the labels that the webhook wants."""
+        return self._selects_namespace(hook, attributes) and _selects_object(hook, attributes)
+
+    def _selects_namespace(self, hook: Hook, attributes: AdmissionAttributes) -> bool:
+        namespace = admission_namespace(attributes)
+        is_namespace = attributes.kind.gvr.resource == "namespaces"
+        if (not namespace and not is_namespace) or hook.namespace_selector.empty:
+            return True
+        if is_namespace and not attributes.subresource and attributes.object is not None:
+            return hook.namespace_selector.matches(attributes.object["metadata"].get("labels"))
+        record = self._storage.get(_NAMESPACES, namespace)
+        if record is None:
+            raise errors.not_found(_NAMESPACES, namespace)
+        return hook.namespace_selector.matches(record.labels)
+
+
+def _selects_object(hook: Hook, attributes: AdmissionAttributes) -> bool:
+    selector = hook.object_selector
+    if selector.empty:
+        return True
+    return any(
+        obj is not None and selector.matches((obj.get("metadata") or {}).get("labels"))
+        for obj in (attributes.object, attributes.old)
+    )
+
+
+def _exempt(kind: ServedKind) -> bool:
+    """Webhooks never decide about webhooks: a broken one could not be removed any more."""
+    return kind.gvr.group == _EXEMPT_GROUP and kind.gvr.resource in _EXEMPT
+
+
+def _invocations(hooks: tuple[Hook, ...], attributes: AdmissionAttributes) -> Iterator[Invocation]:
+    equivalents: list[ServedKind] | None = None
+    for hook in hooks:
+        if any(_matches(rule, attributes, attributes.kind) for rule in hook.rules):
+            yield Invocation(hook, attributes.kind)
+        elif hook.equivalent:
+            if equivalents is None:
+                equivalents = _equivalents(attributes)
+            matching = (kind for rule in hook.rules for kind in equivalents if _matches(rule, attributes, kind))
+            kind = next(matching, None)
+            if kind is not None:
+                yield Invocation(hook, kind)
+
+
+def _equivalents(attributes: AdmissionAttributes) -> list[ServedKind]:
+    """The other versions and groups under which the same objects are served."""
+    written = attributes.kind
+    return [
+        kind
+        for kind in attributes.request.cluster.kinds
+        if kind.storage is written.storage
+        and kind is not written
+        and (not attributes.subresource or attributes.subresource in kind.subresources)
+    ]
+
+
+def _matches(rule: Rule, attributes: AdmissionAttributes, kind: ServedKind) -> bool:
+    group, version, _ = kind.gvr
+    return (
+        _has(rule.operations, attributes.operation)
+        and _has(rule.api_groups, group)
+        and _has(rule.api_versions, version)
+        and _matches_resource(rule, kind.gvr.resource, attributes.subresource)
+        and _matches_scope(rule, attributes, kind)
+    )
+
+
+def _has(wanted: tuple[str, ...], value: str) -> bool:
+    return "*" in wanted or value in wanted
+
+
+def _matches_resource(rule: Rule, resource: str, subresource: str) -> bool:
+    for wanted in rule.resources:
+        name, _, below = wanted.partition("/")
+        if name in ("*", resource) and below in ("*", subresource):
+            return True
+    return False
+
+
+def _matches_scope(rule: Rule, attributes: AdmissionAttributes, kind: ServedKind) -> bool:
+    if rule.scope == "*":
+        return True
+    in_cluster = kind.gvr.group_resource == _NAMESPACES or not attributes.namespace
+    return in_cluster is (rule.scope == "Cluster")

@@ -1,0 +1,147 @@
+"""AdmissionReview: the question that a webhook is asked, and its answer, checked."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from msgspec import Struct
+
+from kapstan.apiserver.admission.interface import AdmissionAttributes
+from kapstan.apiserver.admission.webhook.invocation import Invocation, admission_namespace, kind_of
+from kapstan.apiserver.authn.interface import user_info
+from kapstan.machinery.golang import quote
+from kapstan.machinery.gvk import GroupVersionKind, GroupVersionResource
+
+__all__ = ("BadResponse", "Response", "Review")
+
+_GROUP = "admission.k8s.io"
+_KNOWN = ("v1", "v1beta1")
+
+Object = dict[str, Any]
+
+
+class BadResponse(Exception):
+    """What the webhook answered is no answer; the text is Kubernetes'."""
+
+
+class Response(Struct, kw_only=True):
+    """What a webhook decided."""
+
+    allowed: bool
+    patch: bytes = b""
+    patch_type: str = ""
+    status: Object | None = None
+    warnings: list[str] = []
+
+
+class Review:
+    """One question. `version` is the first one that the webhook and we both know."""
+
+    def __init__(
+        self, attributes: AdmissionAttributes, invocation: Invocation, obj: Object | None, old: Object | None
+    ) -> None:
+        self.uid = str(uuid4())
+        version = next((known for known in invocation.hook.versions if known in _KNOWN), None)
+        if version is None:
+            raise BadResponse(
+                "could not create admission objects: "
+                "webhook does not accept known AdmissionReview versions (v1, v1beta1)"
+            )
+        self.version = version
+        self.document: Object = {
+            "kind": "AdmissionReview",
+            "apiVersion": f"{_GROUP}/{version}",
+            "request": self._request(attributes, invocation, obj, old),
+        }
+
+    def _request(
+        self, attributes: AdmissionAttributes, invocation: Invocation, obj: Object | None, old: Object | None
+    ) -> Object:
+        subresource = attributes.subresource
+        shown = invocation.kind
+        request: Object = {
+            "uid": self.uid,
+            "kind": _kind(kind_of(shown, subresource)),
+            "resource": _resource(shown.gvr),
+            "subResource": subresource,
+            "requestKind": _kind(kind_of(attributes.kind, subresource)),
+            "requestResource": _resource(attributes.kind.gvr),
+            "requestSubResource": subresource,
+            "name": attributes.name,
+            "namespace": admission_namespace(attributes),
+            "operation": attributes.operation,
+            "userInfo": user_info(attributes.user),
+        }
+        request = {key: value for key, value in request.items() if value != ""}
+        return request | {
+            "object": obj,
+            "oldObject": old,
+            "dryRun": attributes.dry_run,
+            "options": attributes.options or None,
+        }
+
+    def response(self, answer: Any, *, mutating: bool) -> Response:
+        """The decision in an answer; BadResponse says what is wrong with it."""
+        if not isinstance(answer, dict) or not isinstance(answer.get("response"), dict):
+            raise BadResponse("received invalid webhook response: webhook response was absent")
+        response = answer["response"]
+        if self.version == "v1":
+            _check_v1(answer, response, self.uid, mutating)
+        patch = _decoded(response.get("patch"))
+        if self.version == "v1beta1":
+            patch_type = "JSONPatch" if patch and mutating else ""
+        else:
+            patch_type = response.get("patchType") or ""
+        return Response(
+            allowed=response.get("allowed") is True,
+            patch=patch if mutating else b"",
+            patch_type=patch_type,
+            status=response.get("status"),
+            warnings=[one for one in response.get("warnings") or () if isinstance(one, str)],
+        )
+
+
+def _check_v1(answer: Mapping[str, Any], response: Mapping[str, Any], uid: str, mutating: bool) -> None:
+    given = response.get("uid", "")
+    if given != uid:
+        raise _invalid(f"expected response.uid={quote(uid)}, got {quote(str(given))}")
+    api_version, kind = answer.get("apiVersion", ""), answer.get("kind", "")
+    if (api_version, kind) != (f"{_GROUP}/v1", "AdmissionReview"):
+        shown = f"{api_version or '/'}, Kind={kind}"
+        raise _invalid(f"expected webhook response of {_GROUP}/v1, Kind=AdmissionReview, got {shown}")
+    patch, patch_type = response.get("patch"), response.get("patchType")
+    if not mutating:
+        if patch:
+            raise _invalid("validating webhook may not return response.patch")
+        if patch_type is not None:
+            raise _invalid("validating webhook may not return response.patchType")
+        return
+    if patch and patch_type is None:
+        raise _invalid("webhook returned response.patch but not response.patchType")
+    if not patch and patch_type is not None:
+        raise _invalid("webhook returned response.patchType but not response.patch")
+    if patch_type == "":
+        raise _invalid('webhook returned invalid response.patchType of ""')
+
+
+def _invalid(why: str) -> BadResponse:
+    return BadResponse(f"received invalid webhook response: {why}")
+
+
+def _decoded(patch: Any) -> bytes:
+    try:
+        return base64.b64decode(patch or "", validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise BadResponse(f"failed to call webhook: response.patch is not base64: {error}") from error
+
+
+def _kind(gvk: GroupVersionKind) -> Object:
+    return {"group": gvk.group, "version": gvk.version, "kind": gvk.kind}
+
+
+def _resource(gvr: GroupVersionResource) -> Object:
+    return {"group": gvr.group, "version": gvr.version, "resource": gvr.resource}
