@@ -183,4 +183,6 @@ class Client(LiveReader, LiveWriter):
         path = mapping.object(self.scope(mapping, namespace, what=request.what), name, "scale")
         request.path = path + request.path
         answer = await self.send(request, mapping.gvk, "scale")
-        return self.decoded(request.what, lambda body: decode(body, Scale), answer.body)
+        scale = self.decoded(request.what, lambda body: decode(body, Scale), answer.body)
+        scale.spec.replicas, scale.status.replicas = scale.spec.replicas or 0, scale.status.replicas or 0
+        return scale
