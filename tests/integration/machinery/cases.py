@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-__all__ = ("DEPLOYMENT", "KINDS", "POD", "SERVICE", "json_value", "object_of", "strategic_patch")
+__all__ = ("KINDS", "Json", "json_value", "object_of", "strategic_patch", "widget")
 
 Json = dict[str, Any]
 Make = Callable[[Random], Any]
@@ -237,10 +237,11 @@ def service(random: Random) -> Json:
     }
 
 
-DEPLOYMENT = ("apps", "v1", "Deployment")
-POD = ("", "v1", "Pod")
-SERVICE = ("", "v1", "Service")
-KINDS: dict[tuple[str, str, str], Make] = {DEPLOYMENT: deployment, POD: pod, SERVICE: service}
+KINDS: dict[tuple[str, str, str], Make] = {
+    ("apps", "v1", "Deployment"): deployment,
+    ("", "v1", "Pod"): pod,
+    ("", "v1", "Service"): service,
+}
 
 
 def object_of(kind: tuple[str, str, str], random: Random) -> Json:
@@ -248,6 +249,62 @@ def object_of(kind: tuple[str, str, str], random: Random) -> Json:
     group, version, name = kind
     api_version = f"{group}/{version}" if group else version
     return {"apiVersion": api_version, "kind": name, "metadata": metadata(random), **KINDS[kind](random)}
+
+
+def widget(random: Random, *, duplicates: bool = False) -> Json:
+    """An object of the custom kind, in its first version; lists may have several items of one name."""
+
+    def unique(items: list[Any], name: Callable[[Any], Any]) -> list[Any]:
+        return items if duplicates and random.random() < 0.2 else list({name(item): item for item in items}.values())
+
+    def items(name: Callable[[Any], Any], *keys: str) -> Make:
+        return lambda r: unique([widget_item(r, *keys) for _ in range(r.randrange(5))], name)
+
+    def partly(random: Random) -> Json:
+        inner = {"text": word, "unknown": lambda r: json_value(r, 1)}
+        return some(random, {**inner, "inner": lambda r: some(r, inner)})
+
+    spec: dict[str, Make] = {
+        "text": word,
+        "number": lambda r: r.choice((0, 1, 1.5)),
+        "flag": flag,
+        "time": word,
+        "either": lambda r: r.choice((0, 1, "x")),
+        "open": anything,
+        "free": lambda r: {name: anything(r) for name in r.sample(NAMES, r.randrange(3))},
+        "partly": partly,
+        "labels": mapping(),
+        "items": mapping(widget_item),
+        "atomic": mapping(),
+        "item": widget_item,
+        "whole": widget_item,
+        "list": words,
+        "objects": lambda r: [widget_item(r) for _ in range(r.randrange(3))],
+        "set": lambda r: unique(words(r) + words(r), str),
+        "numbers": lambda r: unique([r.choice((1, 2, 10, 1.5)) for _ in range(r.randrange(4))], float),
+        "keyed": items(lambda item: item["name"], "name"),
+        "ports": items(lambda item: (item["port"], item.get("protocol", "TCP")), "port"),
+        "template": lambda r: some(r, {"apiVersion": word, "kind": word, "metadata": metadata, "spec": anything}),
+    }
+    fields = {name: None if random.random() < 0.04 else value for name, value in some(random, spec, 0.3).items()}
+    status = {"ready": flag, "conditions": keyed("type", condition_of_widget)}
+    return {"metadata": metadata(random), "spec": fields, **some(random, {"status": lambda r: some(r, status)}, 0.3)}
+
+
+def widget_item(random: Random, *keys: str) -> Json:
+    fields: dict[str, Make] = {
+        "name": lambda r: r.choice(NAMES),
+        "port": lambda r: r.choice((80, 443, 8080)),
+        "protocol": lambda r: r.choice(("TCP", "UDP")),
+        "value": word,
+        "tags": distinct,
+        "more": keyed("name", lambda r: some(r, {"value": word})),
+    }
+    return {name: make(random) for name, make in fields.items() if name in keys or random.random() < 0.3}
+
+
+def condition_of_widget(random: Random) -> Json:
+    return some(random, {"status": word, "message": word})
 
 
 MERGE_KEYS = {

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from .oracle import Oracle, build
+from .questions import prepare
 
 
 @pytest.fixture(scope="session")
@@ -15,4 +16,5 @@ def oracle() -> Iterator[Oracle]:
     if shutil.which("go") is None:
         pytest.skip("the oracle is a Go program, and there is no go command here")
     with Oracle(build()) as running:
+        prepare(running)
         yield running

@@ -10,19 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ("Oracle", "Refused", "build")
+__all__ = ("Oracle", "build")
 
 SOURCE = Path(__file__).resolve().parents[3] / "tools/oracles/machinery"
-
-
-class Refused(Exception):
-    """The oracle's answer is an error."""
-
-    def __init__(self, answer: dict[str, Any]) -> None:
-        super().__init__(answer["error"])
-        self.reason: str = answer.get("reason", "")
-        self.causes: list[dict[str, Any]] = answer.get("causes") or []
-        self.panicked: bool = answer.get("panic", False)
 
 
 def build() -> Path:
@@ -41,7 +31,7 @@ def build() -> Path:
 
 
 class Oracle:
-    """One running oracle; `ask` sends a question and waits for the answer."""
+    """One running oracle."""
 
     def __init__(self, binary: Path) -> None:
         self._process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -55,13 +45,11 @@ class Oracle:
         self._process.wait()
         self._process.stdout.close()
 
-    def ask(self, op: str, **args: Any) -> Any:
-        """The result; Refused if it is an error."""
+    def ask(self, op: str, args: dict[str, Any]) -> dict[str, Any]:
+        """Its answer: `{"result": ...}` or `{"error": "...", ...}`."""
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps({"op": op, "args": args}).encode() + b"\n")
         self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         assert "fatal" not in answer, answer["fatal"]
-        if "error" in answer:
-            raise Refused(answer)
-        return answer["result"]
+        return answer

@@ -17,11 +17,10 @@ import (
 
 // manager is one field manager, either for a built-in kind with its Go type, or for a custom kind.
 type manager struct {
-	typed    bool
-	gvk      schema.GroupVersionKind
-	manager  *managedfields.FieldManager
-	creater  runtime.ObjectCreater
-	versions map[string]map[string]string
+	typed   bool
+	gvk     schema.GroupVersionKind
+	manager *managedfields.FieldManager
+	creater runtime.ObjectCreater
 }
 
 var managers = map[string]*manager{}
@@ -107,8 +106,13 @@ func (m *manager) object(data json.RawMessage) (runtime.Object, error) {
 }
 
 func (m *manager) encode(object runtime.Object) (any, error) {
-	if u, ok := object.(*unstructured.Unstructured); ok {
-		return u.Object, nil
+	if !m.typed {
+		// An apply ends in the version that is stored.
+		converted, err := m.creater.(customKind).ConvertToVersion(object, m.gvk.GroupVersion())
+		if err != nil {
+			return nil, err
+		}
+		return converted.(*unstructured.Unstructured).Object, nil
 	}
 	object.GetObjectKind().SetGroupVersionKind(m.gvk)
 	return object, nil

@@ -18,7 +18,7 @@ type registered struct {
 	converter managedfields.TypeConverter
 }
 
-var schemas = map[string]registered{}
+var schemas = map[string]*registered{}
 
 func registerSchema(args json.RawMessage) (any, error) {
 	var a struct {
@@ -36,7 +36,7 @@ func registerSchema(args json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	schemas[a.Name] = registered{
+	schemas[a.Name] = &registered{
 		parser:    typed.Parser{Schema: smdschema.Schema{Types: converted.Types}},
 		converter: converter,
 	}
