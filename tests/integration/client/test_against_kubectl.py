@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from kapstan.client import Client, Config, Kubeconfig
+from kapstan.client.kubeconfig import EntryKind
 from kapstan.components import assets
 from kapstan.components.controlplane import ControlPlane
 from kapstan.machinery.codec import to_builtins
@@ -88,14 +90,17 @@ async def test_merged_as_kubectl_merges(tmp_path: Path, documents: list[dict[str
     assert code == 0, said
     theirs, ours = json.loads(said), Kubeconfig.load(paths)
     assert theirs["current-context"] == ours.current_context
-    for section, entry, entries in (
+    sections: list[tuple[str, EntryKind, Mapping[str, Any]]] = [
         ("clusters", "cluster", ours.clusters),
         ("users", "user", ours.users),
         ("contexts", "context", ours.contexts),
-    ):
-        expected = {each["name"]: without_nothing(each[entry]) for each in theirs[section] or []}
-        found = {name: to_builtins(each) for name, each in entries.items()}
-        assert resolved(found) == resolved(expected), section
+    ]
+    for section, entry, entries in sections:
+        expected = {
+            each["name"]: rooted(without_nothing(each[entry]), ours.origins[entry, each["name"]])
+            for each in theirs[section] or []
+        }
+        assert {name: to_builtins(each) for name, each in entries.items()} == expected
 
 
 def without_nothing(entry: dict[str, Any]) -> dict[str, Any]:
@@ -104,8 +109,14 @@ def without_nothing(entry: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in kept.items() if value not in (None, False)}
 
 
-def resolved(entries: dict[str, Any]) -> dict[str, Any]:
-    return {name: dict(sorted(entry.items())) for name, entry in entries.items()}
+def rooted(entry: dict[str, Any], origin: str) -> dict[str, Any]:
+    """This command prints file names as they were written; kubectl resolves them when it connects."""
+    for key in ("certificate-authority", "client-certificate", "client-key", "tokenFile", "command"):
+        if key in entry:
+            entry[key] = os.path.normpath(Path(origin).parent / entry[key])
+    if "exec" in entry:
+        rooted(entry["exec"], origin)
+    return entry
 
 
 @pytest.mark.parametrize(
