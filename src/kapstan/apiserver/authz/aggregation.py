@@ -1,14 +1,24 @@
-"""Aggregated ClusterRoles: their rules are the union of the rules of the roles that they select."""
+"""Aggregated ClusterRoles: their rules are the union of the rules of the roles that they select.
+
+`reconcile` writes them. It is due for every aggregated role whenever any ClusterRole changes: which role selects which
+is known only by looking.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kapstan.machinery import labels
+from kapstan.apiserver.authz.rules import rules_of
+from kapstan.machinery import codec, labels
+from kapstan.machinery.gvk import GroupVersionResource
 
-__all__ = ("FIELD_MANAGER", "aggregated_rules", "is_aggregated")
+if TYPE_CHECKING:
+    from kapstan.apiserver.cluster import LogicalCluster
 
+__all__ = ("CLUSTER_ROLES", "FIELD_MANAGER", "aggregated_rules", "is_aggregated", "reconcile")
+
+CLUSTER_ROLES = GroupVersionResource("rbac.authorization.k8s.io", "v1", "clusterroles")
 FIELD_MANAGER = "clusterrole-aggregation-controller"
 
 _LISTS = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
@@ -44,3 +54,24 @@ def _name(role: Mapping[str, Any]) -> str:
 def _identity(rule: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     """Equal for rules that mean the same text: an absent list is an empty one."""
     return tuple(tuple(rule.get(key) or ()) for key in _LISTS)
+
+
+async def reconcile(cluster: LogicalCluster, name: str) -> None:
+    """Give an aggregated ClusterRole the rules that it should have."""
+    records = cluster.storage.list(CLUSTER_ROLES.group_resource)
+    roles = [codec.decode_any(record.value) for record in records]
+    role = next((one for one in roles if _name(one) == name), None)
+    if role is None or not is_aggregated(role):
+        return
+    rules = aggregated_rules(role, roles)
+    if rules_of({"rules": rules}) == rules_of(role):
+        return
+    await cluster.api.patch(
+        CLUSTER_ROLES,
+        name,
+        "",
+        {"apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": name}, "rules": rules},
+        type="application/apply-patch+yaml",
+        force=True,
+        field_manager=FIELD_MANAGER,
+    )

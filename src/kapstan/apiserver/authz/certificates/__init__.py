@@ -1,0 +1,1 @@
+"""Certificate signing requests: read, approved and signed as kube-controller-manager does."""
