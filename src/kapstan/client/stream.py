@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import weakref
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
+from pyreqwest.bytes import Bytes
 from pyreqwest.exceptions import PyreqwestError
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response as HttpResponse
@@ -29,6 +32,8 @@ class Stream:
         self._lines: deque[bytes] = deque()
         self._parts: list[bytes] = []  # of a line whose end has not come yet
         self._ended = False
+        self._waiting: asyncio.Task[Any] | None = None  # whoever waits for more
+        self._woken = False
         self._release = weakref.finalize(self, release)  # also if nobody closes it
 
     async def line(self) -> bytes | None:
@@ -37,7 +42,7 @@ class Stream:
             if self._ended:
                 return None
             try:
-                chunk = await self._reader.read_chunk()
+                chunk = await self._chunk()
             except PyreqwestError as error:
                 why = explain(error, timeout=None).why
                 await self.close()
@@ -50,12 +55,26 @@ class Stream:
         return self._lines.popleft()
 
     async def close(self) -> None:
-        """End it, from our side."""
+        """End it, from our side. Whoever waits for a line gets None."""
         if not self._release.alive:
             return
         self._release()
         self._ended = True
+        if self._waiting is not None:  # the library cannot end what is being read
+            self._woken = True
+            self._waiting.cancel()
         await self._request.__aexit__(None, None, None)
+
+    async def _chunk(self) -> Bytes | None:
+        task = self._waiting = asyncio.current_task()
+        try:
+            return await self._reader.read_chunk()
+        except asyncio.CancelledError:
+            if self._woken and task is not None and task.uncancel() == 0:  # it was us, and nobody else
+                return None
+            raise
+        finally:
+            self._waiting = None
 
     def _split(self, chunk: bytes) -> None:
         first, *more = chunk.split(b"\n")

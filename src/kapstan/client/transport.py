@@ -11,6 +11,7 @@ import logging
 import platform
 import sys
 import time
+import weakref
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
@@ -20,12 +21,12 @@ from urllib.parse import quote
 import msgspec
 from pyreqwest.client import Client as Http
 from pyreqwest.exceptions import PyreqwestError
-from pyreqwest.request import RequestBuilder, StreamRequest
+from pyreqwest.request import RequestBuilder
 from pyreqwest.response import Response as HttpResponse
 
 from kapstan import __version__
 from kapstan.client.config import Config
-from kapstan.client.connections import Connections, Lane
+from kapstan.client.connections import Connections
 from kapstan.client.credentials import Credential, CredentialSource, credentials_of
 from kapstan.client.failures import explain
 from kapstan.client.limiter import RateLimiter
@@ -95,6 +96,7 @@ class Transport:
         self._timeout = timedelta(seconds=config.timeout)
         self._limiter = RateLimiter(config.qps, config.burst) if config.qps > 0 else None
         self._warnings = WarningLog()
+        self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
 
     async def send(self, request: Request) -> Response:
         """Ask, and wait for the whole answer."""
@@ -110,9 +112,10 @@ class Transport:
 
     async def open(self, request: Request) -> Stream:
         """Ask for an answer that goes on; it is there as soon as the server begins it."""
-        opened: list[tuple[Lane, StreamRequest]] = []
+        opened: list[Stream] = []
 
         async def once(credential: Credential) -> HttpResponse:
+            await _close(opened)  # one that was refused
             lane = await self._connections.lane(credential.identity)
             streamed = self._builder(lane.http, request, credential).streamed_read_buffer_limit(0).build_streamed()
             try:
@@ -121,14 +124,20 @@ class Transport:
             except BaseException:
                 lane.leave()
                 raise
-            opened[:] = [(lane, streamed)]
+            opened.append(Stream(answer, streamed, release=lane.leave, what=request.what, server=self.config.server))
             return answer
 
-        answer = await self._exchange(request, once)
-        lane, streamed = opened[0]
-        return Stream(answer, streamed, release=lane.leave, what=request.what, server=self.config.server)
+        try:
+            await self._exchange(request, once)
+        except BaseException:
+            await _close(opened)
+            raise
+        self._streams.add(opened[0])
+        return opened[0]
 
     async def close(self) -> None:
+        """End everything: streams end, and requests that are under way fail."""
+        await _close(list(self._streams))
         await self._connections.close()
 
     async def _exchange(self, request: Request, once: Callable[[Credential], Awaitable[HttpResponse]]) -> HttpResponse:
@@ -171,14 +180,11 @@ class Transport:
     async def _after_refusal(self, answer: HttpResponse, request: Request, retries: Retries) -> None:
         """Wait as long as the server asks us to, or raise its refusal."""
         asked = answer.get_header("retry-after")
-        delay = (
-            retries.after_refusal(answer.status, asked, idempotent=request.idempotent)
-            if asked and request.retry
-            else None
-        )
+        delay = None
+        if asked and request.retry:
+            delay = retries.after_refusal(answer.status, asked, idempotent=request.idempotent)
         if delay is None:
             raise await _refusal(answer, request)
-        await answer.bytes()  # the connection is free again only when the answer is read
         logger.debug("%sthe server answers %d, waiting %.1f s", _prefix(request), answer.status, delay)
         await self._sleep(delay)
 
@@ -226,14 +232,21 @@ def _escaped(key: str) -> str:
     return quote(key, safe="!#$&'*+^`|")
 
 
+async def _close(streams: list[Stream]) -> None:
+    while streams:
+        await streams.pop().close()
+
+
 def _prefix(request: Request) -> str:
     return f"{request.what}: " if request.what else ""
 
 
 async def _refusal(answer: HttpResponse, request: Request) -> APIError:
-    body = memoryview(await answer.bytes())
     try:
+        body = memoryview(await answer.bytes())
         status = decode(body, Status)
+    except PyreqwestError:  # cut while it explained itself
+        body, status = memoryview(b""), Status()
     except msgspec.DecodeError:
         status = Status()
     if status.status != "Failure":  # a proxy, or a path that no API serves

@@ -442,9 +442,52 @@ async def test_a_stream_that_breaks_says_so(server: Server, transport_to: Make) 
 
 async def test_a_refused_stream_is_an_error(server: Server, transport_to: Make) -> None:
     await server.start()
-    server.answers(status(404, "NotFound", "nothing here"))
+    server.answers(status(429, "x", Retry_After="1"), status(404, "NotFound", "nothing here"))
+    transport = transport_to(server.config())
     with pytest.raises(NotFound, match="get Thing x: nothing here"):
-        await transport_to(server.config()).open(GET)
+        await transport.open(GET)
+    (lane,) = transport._connections._lanes
+    assert lane.streams == 0
+
+
+async def endless(request: web.Request) -> web.StreamResponse:
+    answer = web.StreamResponse()
+    await answer.prepare(request)
+    await answer.write(b"one\n")
+    await asyncio.Event().wait()
+    return answer
+
+
+@pytest.mark.parametrize("how", ["stream", "transport"])
+async def test_closing_wakes_whoever_waits_for_a_line(server: Server, transport_to: Make, how: str) -> None:
+    await server.start()
+    server.handler = endless
+    transport = transport_to(server.config())
+    opened = await transport.open(GET)
+    assert await opened.line() == b"one"
+    reading = asyncio.create_task(opened.line())
+    await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        await (opened if how == "stream" else transport).close()
+        assert await reading is None
+    assert await opened.line() is None
+    assert not reading.cancelled()
+
+
+async def test_a_reader_that_is_cancelled_while_its_stream_closes_stays_cancelled(
+    server: Server, transport_to: Make
+) -> None:
+    await server.start()
+    server.handler = endless
+    opened = await transport_to(server.config()).open(GET)
+    assert await opened.line() == b"one"
+    reading = asyncio.create_task(opened.line())
+    await asyncio.sleep(0)
+    reading.cancel()
+    async with asyncio.timeout(10):
+        await opened.close()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
 
 
 async def test_streams_share_connections_but_not_too_many_on_one(
