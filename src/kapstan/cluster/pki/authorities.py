@@ -1,0 +1,104 @@
+"""Authorities: a cluster's certificate authorities and its service-account key, found or made, once and for all.
+
+A Secret that is there wins, whoever made it. What is missing is made; each Secret is created in one request, so that a
+manager which dies in between finds the ones that it made and makes only the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from cryptography.hazmat.primitives import serialization
+
+from kapstan.client import Client
+from kapstan.cluster.pki.secrets import BadSecret, Purpose, adopt, find_secret, new_secret, value_of
+from kapstan.k8s.core_v1 import Secret
+from kapstan.machinery.gvk import ObjectKey
+from kapstan.machinery.model import Resource
+from kapstan.machinery.pki import (
+    CertificateAuthority,
+    InvalidPEM,
+    KeyAlgorithm,
+    SigningKey,
+    load_ca,
+    new_ca,
+    new_signing_key,
+)
+
+__all__ = ("ClusterAuthorities", "ensure_authorities")
+
+T = TypeVar("T")
+
+_CERTIFICATE, _KEY = "tls.crt", "tls.key"
+_COMMON_NAMES = {Purpose.CA: "kubernetes", Purpose.ETCD: "etcd-ca", Purpose.PROXY: "front-proxy-ca"}
+
+
+@dataclass(frozen=True)
+class ClusterAuthorities:
+    """Who vouches for whom in a cluster."""
+
+    # Signs whoever talks to the API server, and the API server itself.
+    cluster: CertificateAuthority
+    # Signs the API server towards extension API servers.
+    front_proxy: CertificateAuthority
+    service_account: SigningKey
+    # None where the cluster's etcd is not its own.
+    etcd: CertificateAuthority | None = None
+
+
+async def ensure_authorities(
+    client: Client,
+    cluster: ObjectKey,
+    owner: Resource,
+    *,
+    etcd: bool = True,
+    algorithm: KeyAlgorithm = KeyAlgorithm.ECDSA_P256,
+) -> ClusterAuthorities:
+    """The authorities of a cluster, made if need be, and checked; BadSecret if a Secret is not what it should be."""
+
+    async def secret(purpose: Purpose) -> Secret:
+        found = await find_secret(client, cluster, purpose)
+        if found is None:
+            found = await client.create(new_secret(cluster, purpose, _generate(purpose, algorithm), owner))
+        return await adopt(client, found, owner)
+
+    return ClusterAuthorities(
+        cluster=_load(await secret(Purpose.CA), load_ca),
+        front_proxy=_load(await secret(Purpose.PROXY), load_ca),
+        service_account=_load(await secret(Purpose.SERVICE_ACCOUNT), _load_signing_key),
+        etcd=_load(await secret(Purpose.ETCD), load_ca) if etcd else None,
+    )
+
+
+def _generate(purpose: Purpose, algorithm: KeyAlgorithm) -> dict[str, bytes]:
+    """The service-account Secret has the public key where the others have their certificate: so says Cluster API."""
+    if purpose is Purpose.SERVICE_ACCOUNT:
+        signing = new_signing_key(algorithm)
+        return {_CERTIFICATE: signing.public_pem, _KEY: signing.key_pem}
+    ca = new_ca(_COMMON_NAMES[purpose], algorithm=algorithm)
+    return {_CERTIFICATE: ca.cert_pem, _KEY: ca.key_pem}
+
+
+def _load(secret: Secret, load: Callable[[bytes, bytes], T]) -> T:
+    try:
+        return load(value_of(secret, _CERTIFICATE), value_of(secret, _KEY))
+    except InvalidPEM as error:
+        raise BadSecret(f"Secret {secret.key}: {error}") from error
+
+
+def _load_signing_key(public_pem: bytes, key_pem: bytes) -> SigningKey:
+    """A key pair for service-account tokens, checked: both parse, and they belong together."""
+    try:
+        private = serialization.load_pem_private_key(key_pem, password=None)
+    except (ValueError, TypeError) as error:
+        raise InvalidPEM(f"{_KEY} is not an unencrypted PEM private key") from error
+    try:
+        public = serialization.load_pem_public_key(public_pem)
+    except ValueError as error:
+        raise InvalidPEM(f"{_CERTIFICATE} is not a PEM public key, which this Secret has to have there") from error
+    spki = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    if private.public_key().public_bytes(*spki) != public.public_bytes(*spki):
+        raise InvalidPEM(f"the private key in {_KEY} does not belong to the public key in {_CERTIFICATE}")
+    return SigningKey(public_pem, key_pem)
