@@ -6,10 +6,12 @@ the `kubernetes` service are each cluster's own.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from kapstan.apiserver.admission.webhook.client import WebhookClient
 from kapstan.apiserver.authz import bootstrap as rbac
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.credentials import Credentials
@@ -30,17 +32,27 @@ _template: Snapshot | None = None
 
 
 async def new_cluster(
-    name: str, storage: MemoryStorage | None = None, *, static_tokens: Mapping[str, UserInfo] | None = None
+    name: str,
+    tasks: asyncio.TaskGroup,
+    storage: MemoryStorage | None = None,
+    *,
+    static_tokens: Mapping[str, UserInfo] | None = None,
+    webhook_client: WebhookClient | None = None,
 ) -> LogicalCluster:
-    """A cluster with everything that it begins with; in memory unless a storage is given, which may be an old one."""
+    """A cluster with everything that it begins with, its work in the background run in `tasks`.
+
+    In memory unless a storage is given, which may be an old one.
+    """
     persistent = storage is not None
     if storage is None:
         storage = MemoryStorage(await _shared())
     credentials = await Credentials.of(storage, persistent=persistent)
-    cluster = LogicalCluster(name, storage, credentials, static_tokens=static_tokens)
+    cluster = LogicalCluster(name, storage, credentials, static_tokens=static_tokens, webhook_client=webhook_client)
+    cluster.host(tasks)
     if persistent:
         await _reconcile_roles(storage)
     await _create_namespaces(cluster)
+    await cluster.custom_resources.start()
     return cluster
 
 

@@ -1,22 +1,27 @@
 """LogicalCluster: one isolated Kubernetes API with its own objects, kinds, users and certificates.
 
 Any number of them live in one process and share code, schemas and built-in kinds. A cluster has no sockets and no tasks
-of its own: whoever hosts it brings those.
+of its own: whoever hosts it brings those, and none are there without work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kapstan.apiserver.admission.interface import Admission, Chain
+from kapstan.apiserver.admission.plugins import ClusterAdmission
+from kapstan.apiserver.admission.webhook.client import WebhookClient
+from kapstan.apiserver.admission.webhook.services import Services
 from kapstan.apiserver.authn.authenticator import Authenticator
 from kapstan.apiserver.authn.impersonation import impersonated
 from kapstan.apiserver.authn.serviceaccount import ServiceAccountTokens
 from kapstan.apiserver.authz.authorizer import ClusterAuthorizer
 from kapstan.apiserver.authz.interface import forbidden
+from kapstan.apiserver.crd.serving import CustomResources
 from kapstan.apiserver.kinds import KindTable
 from kapstan.apiserver.registry.api import API
 from kapstan.apiserver.registry.builtins import builtin_kinds
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ("LogicalCluster",)
 
+logger = logging.getLogger(__name__)
+
 
 class LogicalCluster:
     """One cluster. `address` is the host and port under which clients reach it, once it has one."""
@@ -44,17 +51,20 @@ class LogicalCluster:
         credentials: Credentials,
         *,
         static_tokens: Mapping[str, UserInfo] | None = None,
+        webhook_client: WebhookClient | None = None,
     ) -> None:
         self.name = name
         self.storage = storage
         self.credentials = credentials
         self.address = ""
         self.kinds = KindTable(builtin_kinds())
-        self.admission: Admission = Chain()
         self.watches = Watches()
         self.checks: dict[str, Check] = {"ping": _fine, "log": _fine, "etcd": _fine}
         self.paths: dict[str, Callable[[HTTPRequest], Response]] = {}  # beyond resources, discovery and health
+        self.webhook_client = webhook_client or WebhookClient()
+        self.custom_resources = CustomResources(self)
         self._static_tokens = static_tokens
+        self._tasks: asyncio.TaskGroup | None = None
 
     @cached_property
     def api(self) -> API:
@@ -64,6 +74,15 @@ class LogicalCluster:
     @cached_property
     def authorizer(self) -> ClusterAuthorizer:
         return ClusterAuthorizer(self.storage)
+
+    @cached_property
+    def admission(self) -> ClusterAdmission:
+        return ClusterAdmission(self.storage, self.authorizer, self.webhook_client)
+
+    @property
+    def services(self) -> Services:
+        """Where webhooks that are behind a Service are reached."""
+        return self.admission.services
 
     @cached_property
     def tokens(self) -> ServiceAccountTokens:
@@ -95,6 +114,24 @@ class LogicalCluster:
         decision = self.authorizer.authorize(attributes)
         if not decision.allowed:
             raise forbidden(attributes, decision.reason)
+
+    def host(self, tasks: asyncio.TaskGroup) -> None:
+        """From now on, work in the background runs in these tasks."""
+        self._tasks = tasks
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something in the background; what goes wrong with it is logged and harms nobody else."""
+        if self._tasks is None:
+            work.close()
+            raise RuntimeError("nobody hosts this cluster: see LogicalCluster.host")
+        self._tasks.create_task(_guarded(work, self.name))
+
+
+async def _guarded(work: Coroutine[Any, Any, None], name: str) -> None:
+    try:
+        await work
+    except Exception:
+        logger.exception("work in the background of cluster %s failed", name)
 
 
 def _fine() -> str:

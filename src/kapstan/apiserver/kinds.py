@@ -81,14 +81,15 @@ class StorageKind:
 class Subresource(msgspec.Struct, frozen=True, kw_only=True):
     """What is served below an object.
 
-    One with a `strategy` reads and writes the parent's object (status, approval, finalize); one with a `handler`
-    answers by itself (scale, eviction, binding, token).
+    One with a `strategy` reads and writes the parent's object (status, approval, finalize), one with a `scale` sees it
+    as a number of replicas, one with a `handler` answers by itself (eviction, binding, token).
     """
 
     name: str
     gvk: GroupVersionKind
     verbs: tuple[str, ...]
     strategy: Any = None  # a Strategy
+    scale: Any = None  # a ScaleEndpoint
     handler: Any = None  # a Handler
 
 

@@ -74,6 +74,11 @@ class Server:
         self._housekeeping.cancel()
         await self._stack.aclose()
 
+    @property
+    def tasks(self) -> asyncio.TaskGroup:
+        """Where clusters may run their work in the background."""
+        return self._tasks
+
     async def add(self, cluster: LogicalCluster, host: str = "127.0.0.1", port: int = 0) -> Endpoint:
         """Serve a cluster; port 0 takes any that is free. ConfigError if the address cannot be had."""
         try:
@@ -130,8 +135,9 @@ class EmbeddedServer:
                 database = await Database.open(self._data_dir / _DATABASE, synchronous=self._synchronous)
                 stack.push_async_callback(database.close)
                 storage = await database.storage(self._name)
-            self.cluster = await new_cluster(self._name, storage, static_tokens=self._static_tokens)
             server = await stack.enter_async_context(Server())
+            self.cluster = await new_cluster(self._name, server.tasks, storage, static_tokens=self._static_tokens)
+            stack.push_async_callback(self.cluster.webhook_client.close)
             self.endpoint = await server.add(self.cluster, self._host, self._port)
             self._stack = stack.pop_all()
         return self

@@ -58,7 +58,7 @@ class _Call:
 
     def answer(self, request: Request, accepted: Accepted, outcome: Outcome, status: int = 200) -> Response:
         value = outcome.value
-        if not outcome.is_status:
+        if not outcome.plain:
             value = accepted.representation.object(self.kind, value)
         return Response(status, rendered(value, accepted), accepted.content_type, warnings=request.warnings)
 

@@ -7,6 +7,7 @@ from functools import cache, partial
 from kapstan.apiserver.builtin import facts
 from kapstan.apiserver.kinds import KindTable, ServedKind, StorageKind, Subresource
 from kapstan.apiserver.registry.intake import BuiltinIntake
+from kapstan.apiserver.registry.scale import ScaleEndpoint
 from kapstan.apiserver.strategy.base import Strategy
 from kapstan.apiserver.strategy.catalog import Endpoints, endpoints
 from kapstan.machinery.gvk import GroupResource, GroupVersionKind, GroupVersionResource
@@ -41,7 +42,7 @@ def _served(
         namespaced=resource.namespaced,
         strategy=found.strategy,
         schema=partial(_schema, gvk),
-        intake=partial(BuiltinIntake, strategy=found.strategy),
+        intake=partial(BuiltinIntake, gvk=gvk, strategy=found.strategy),
         storage=_storage(gvk, gvr.group_resource, resource, storages),
         verbs=resource.verbs,
         singular=resource.singular,
@@ -69,6 +70,8 @@ def _subresource(gvk: GroupVersionKind, sub: facts.Subresource, found: Endpoints
     kind = GroupVersionKind(sub.group, sub.version, sub.kind) if sub.version else gvk.group_version.kind(sub.kind)
     if isinstance(endpoint, Strategy):
         return Subresource(name=sub.name, gvk=kind, verbs=sub.verbs, strategy=endpoint)
+    if isinstance(endpoint, ScaleEndpoint):
+        return Subresource(name=sub.name, gvk=kind, verbs=sub.verbs, scale=endpoint)
     return Subresource(name=sub.name, gvk=kind, verbs=sub.verbs, handler=endpoint)
 
 

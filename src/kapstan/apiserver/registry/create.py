@@ -85,7 +85,11 @@ async def store_new(request: Request, obj: Object) -> Record | None:
             raise WriteConflict
         return None
     body = await stored(kind, obj)
-    return await storage.put(kind.storage.group_resource, key, None, lambda revision: record(kind, key, revision, body))
+    written = await storage.put(
+        kind.storage.group_resource, key, None, lambda revision: record(kind, key, revision, body)
+    )
+    await request.strategy.after_write(request, written)
+    return written
 
 
 async def _exists(request: Request, metadata: Object) -> AlreadyExists:

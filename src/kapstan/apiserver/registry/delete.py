@@ -59,6 +59,8 @@ async def _delete(request: Request, current: Record, options: DeleteOptions) -> 
     attributes = admission_attributes(request, "DELETE", None, old)
     await request.cluster.admission.admit(attributes)
     await request.cluster.admission.validate(attributes)
+    if kind.strategy.mark_for_deletion(request, obj, options):
+        return await _store_marked(request, current, obj)
 
     metadata = metadata_of(obj)
     _set_propagation_finalizers(request, metadata, options)
@@ -66,6 +68,13 @@ async def _delete(request: Request, current: Record, options: DeleteOptions) -> 
         _mark(request, metadata)
     if metadata.get("finalizers") or grace.seconds > 0:
         return await _store_marked(request, current, obj)
+    if grace.marked and not request.dry_run:
+        # Watchers see that the grace period is over before they see that the object is gone.
+        await _store_marked(request, current, obj)
+        marked = request.cluster.storage.latest(kind.storage.group_resource, request.key)
+        if marked is None or marked.uid != current.uid:
+            return _answer(request, obj, deleted=True)
+        return await _remove(request, marked, decode(await view(kind, marked)))
     return await _remove(request, current, obj if grace.marked else old)
 
 
@@ -175,6 +184,7 @@ async def _store_marked(request: Request, current: Record, obj: Object) -> Outco
         written = await storage.put(
             kind.storage.group_resource, key, current, lambda revision: record(kind, key, revision, body)
         )
+        await kind.strategy.after_write(request, written)
         value = await view(kind, written)
     return Outcome(value, deleted=False)
 
@@ -200,7 +210,7 @@ def _answer(request: Request, obj: Object, *, deleted: bool) -> Outcome:
         details["group"] = resource.group
     details |= {"kind": resource.resource, "uid": metadata.get("uid", "")}
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-    return Outcome(encode(status), deleted=deleted, is_status=True)
+    return Outcome(encode(status), deleted=deleted, plain=True)
 
 
 def _timestamp(time: datetime) -> str:

@@ -1,13 +1,15 @@
-"""Intake: what schemas do to objects on their way in, for built-in kinds and for custom ones."""
+"""Intake of built-in kinds: what becomes of an object on its way in."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from kapstan.apiserver.schema.default import compile_defaulter
 from kapstan.apiserver.schema.prune import prune
 from kapstan.apiserver.strategy.base import Strategy
+from kapstan.apiserver.strategy.typed import shape, struct_of
+from kapstan.machinery.errors import BadRequest
+from kapstan.machinery.gvk import GroupVersionKind
 from kapstan.machinery.schema import Schema
 from kapstan.machinery.validation import FieldError
 
@@ -17,17 +19,21 @@ Object = dict[str, Any]
 
 
 class BuiltinIntake:
-    """Built-in kinds: the schema gives shape and types, the strategy defaults and rules."""
+    """Built-in kinds: Go's types give them their shape, strategies their defaults and rules."""
 
-    def __init__(self, schema: Schema, strategy: Strategy) -> None:
+    def __init__(self, schema: Schema, gvk: GroupVersionKind, strategy: Strategy) -> None:
         self._schema = schema
+        self._struct = struct_of(gvk)
         self._strategy = strategy
-        self._defaulter = compile_defaulter(schema)
 
     def shape(self, obj: Object) -> list[str]:
-        unknown = prune(obj, self._schema)
-        if self._defaulter is not None:
-            self._defaulter.apply(obj)
+        if self._struct is None:
+            unknown = prune(obj, self._schema)
+        else:
+            try:
+                unknown = shape(self._struct, obj)
+            except ValueError as error:
+                raise BadRequest(str(error)) from error
         self._strategy.default(obj)
         return unknown
 

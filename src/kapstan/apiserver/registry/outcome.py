@@ -16,7 +16,7 @@ class Outcome(msgspec.Struct, frozen=True):
     value: bytes
     created: bool = False
     deleted: bool = True  # of a delete: the object is gone, and not only marked
-    is_status: bool = False  # the value is a Status, which no representation changes
+    plain: bool = False  # the value is something else, such as a Status, which no representation changes
 
     def object(self) -> Any:
         """The object; the caller owns it."""

@@ -7,13 +7,13 @@ from typing import Any, Literal
 from kapstan.apiserver.registry import managed
 from kapstan.apiserver.registry.errors import invalid
 from kapstan.apiserver.registry.metadata import metadata_of
-from kapstan.apiserver.registry.objects import clone
+from kapstan.apiserver.registry.objects import clone, encode
 from kapstan.apiserver.registry.outcome import Outcome
 from kapstan.apiserver.registry.strictness import report
 from kapstan.apiserver.registry.update import guaranteed_update
 from kapstan.apiserver.request import Request, WriteOptions
 from kapstan.machinery.errors import BadRequest, UnsupportedMediaType
-from kapstan.machinery.golang import quote
+from kapstan.machinery.golang import format_value, quote
 from kapstan.machinery.gvk import GroupKind
 from kapstan.machinery.patch import apply_json_patch, apply_merge_patch, apply_strategic_merge_patch
 from kapstan.machinery.validation import FieldError
@@ -82,11 +82,15 @@ def _patched(request: Request, patch_type: PatchType, old: Object, body: Any, co
         raise UnsupportedMediaType(f"patch type {patch_type} is not supported")
     if not isinstance(new, dict) or not isinstance(new.get("metadata", {}), dict):
         raise BadRequest("the patch does not leave an object with metadata")
-    return _shaped(request, clone(new), complaints)
+    shown = format_value(body) if patch_type == _STRATEGIC else encode(new).decode()
+    return _shaped(request, clone(new), complaints, shown)
 
 
-def _shaped(request: Request, obj: Object, complaints: list[str]) -> Object:
-    """The patched object, as its schema sees it: what a patch adds must fit as if it had been sent whole."""
+def _shaped(request: Request, obj: Object, complaints: list[str], shown: str = "") -> Object:
+    """The patched object, as its schema sees it: what a patch adds must fit as if it had been sent whole.
+
+    `shown` is what a refusal shows of it.
+    """
     kind = request.kind
     if (obj.get("apiVersion"), obj.get("kind")) != (kind.gvk.api_version, kind.gvk.kind):
         raise BadRequest(
@@ -97,16 +101,16 @@ def _shaped(request: Request, obj: Object, complaints: list[str]) -> Object:
     try:
         unknown = kind.intake.shape(obj)
     except BadRequest as error:
-        raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", "", str(error))]) from error
-    _report(request, [*complaints, *(f"unknown field {quote(path)}" for path in unknown)])
+        raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", shown, str(error))]) from error
+    _report(request, [*complaints, *(f"unknown field {quote(path)}" for path in unknown)], shown)
     return obj
 
 
-def _report(request: Request, complaints: list[str]) -> None:
+def _report(request: Request, complaints: list[str], shown: str) -> None:
     """What is strictly wrong with a patch is an invalid patch, where with a whole object it is a bad request."""
     options = request.options
     assert isinstance(options, WriteOptions)
     if complaints and options.field_validation == "Strict":
-        error = FieldError.invalid("patch", "", f"strict decoding error: {', '.join(complaints)}")
+        error = FieldError.invalid("patch", shown, f"strict decoding error: {', '.join(complaints)}")
         raise invalid(GroupKind("", ""), "", [error])
     report(request, options.field_validation, complaints)

@@ -142,6 +142,7 @@ async def _store(request: Request, current: Record, obj: Object, old: Object) ->
         return Outcome(encode(obj))
     body = await stored(kind, obj)
     written = await storage.put(table, key, current, lambda revision: record(kind, key, revision, body))
+    await request.strategy.after_write(request, written)
     return Outcome(await view(kind, written))
 
 

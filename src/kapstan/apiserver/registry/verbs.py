@@ -21,8 +21,10 @@ from kapstan.apiserver.registry.errors import method_not_supported
 from kapstan.apiserver.registry.objects import encode
 from kapstan.apiserver.registry.outcome import Listed, Outcome
 from kapstan.apiserver.registry.representation import Representation
+from kapstan.apiserver.registry.scale import ScaleEndpoint
 from kapstan.apiserver.registry.strictness import report
 from kapstan.apiserver.request import DeleteOptions, ListOptions, Request, WriteOptions
+from kapstan.apiserver.strategy.typed import shape, struct_of
 from kapstan.machinery.errors import BadRequest, NotFound
 from kapstan.machinery.golang import quote
 
@@ -33,9 +35,11 @@ Object = dict[str, Any]
 
 async def get(request: Request, resource_version: str = "") -> Outcome:
     _check(request, "get")
+    if (scale := _scale(request)) is not None:
+        return await scale.get(request)
     handler = _handler(request)
     if handler is not None:
-        return Outcome(encode(await handler(request, None)))
+        return Outcome(encode(await handler(request, None)), plain=True)
     return await reading.get(request, resource_version)
 
 
@@ -54,15 +58,17 @@ async def create(request: Request, body: Any, complaints: list[str] | None = Non
     _check(request, "create")
     handler = _handler(request)
     if handler is not None:
-        return await _handled(request, handler, body)
+        return await _handled(request, handler, body, complaints)
     return await creating.create(request, _accepted(request, body, complaints))
 
 
 async def update(request: Request, body: Any, complaints: list[str] | None = None) -> Outcome:
     _check(request, "update")
+    if (scale := _scale(request)) is not None:
+        return await scale.update(request, body)
     handler = _handler(request)
     if handler is not None:
-        return msgspec.structs.replace(await _handled(request, handler, body), created=False)
+        return msgspec.structs.replace(await _handled(request, handler, body, complaints), created=False)
     return await updating.replace(request, _accepted(request, body, complaints))
 
 
@@ -70,6 +76,8 @@ async def patch(
     request: Request, patch_type: patching.PatchType, body: Any, complaints: list[str] | None = None
 ) -> Outcome:
     _check(request, "patch")
+    if (scale := _scale(request)) is not None:
+        return await scale.patch(request, patch_type, body)
     return await patching.patch(request, patch_type, body, complaints or [])
 
 
@@ -121,6 +129,13 @@ def _check(request: Request, verb: str) -> None:
     raise method_not_supported(kind.gvr.group_resource, verb)
 
 
+def _scale(request: Request) -> ScaleEndpoint | None:
+    if not request.subresource:
+        return None
+    found: ScaleEndpoint | None = request.kind.subresources[request.subresource].scale
+    return found
+
+
 def _handler(request: Request) -> Handler | None:
     if request.subresource:
         found: Handler | None = request.kind.subresources[request.subresource].handler
@@ -128,11 +143,13 @@ def _handler(request: Request) -> Handler | None:
     return request.kind.handler
 
 
-async def _handled(request: Request, handler: Handler, body: Any) -> Outcome:
-    if not isinstance(body, dict):
-        raise BadRequest(f"the body of a {request.verb} is an object")
-    answer = await handler(request, body)
-    return Outcome(encode(answer), created=True, is_status=answer.get("kind") == "Status")
+async def _handled(request: Request, handler: Handler, body: Any, complaints: list[str] | None) -> Outcome:
+    if request.subresource:
+        obj = _typed_below(request, body)
+    else:
+        obj = _accepted(request, body, complaints)
+    answer = await handler(request, obj)
+    return Outcome(encode(answer), created=True, plain=True)
 
 
 def _accepted(request: Request, body: Any, complaints: list[str] | None) -> Object:
@@ -169,6 +186,23 @@ def _typed(kind: ServedKind, body: Any) -> Object:
     if name and name != kind.gvk.kind:
         raise _unreadable(kind, body, f"the kind {quote(str(name))} is not served here")
     return {"apiVersion": kind.gvk.api_version, "kind": kind.gvk.kind, **_without_type(body)}
+
+
+def _typed_below(request: Request, body: Any) -> Object:
+    """The body of a subresource that has a kind of its own, such as TokenRequest."""
+    gvk = request.kind.subresources[request.subresource].gvk
+    if not isinstance(body, dict) or body.get("kind", gvk.kind) != gvk.kind:
+        raise BadRequest(f"the object provided is unrecognized (must be of type {gvk.kind})")
+    obj = {"apiVersion": gvk.api_version, "kind": gvk.kind, **_without_type(body)}
+    struct = struct_of(gvk)
+    if struct is not None:
+        try:
+            shape(struct, obj)
+        except ValueError as error:
+            raise BadRequest(
+                f"{gvk.kind} in version {quote(gvk.version)} cannot be handled as a {gvk.kind}: {error}"
+            ) from error
+    return obj
 
 
 def _without_type(body: Object) -> Object:

@@ -19,6 +19,7 @@ from kapstan.machinery.names import name_is_dns_subdomain
 
 if TYPE_CHECKING:
     from kapstan.apiserver.request import DeleteOptions, Request
+    from kapstan.apiserver.storage.interface import Record
     from kapstan.machinery.validation import FieldError
 
 __all__ = ("GarbageCollection", "Object", "StatusStrategy", "Strategy", "TableColumn")
@@ -106,8 +107,17 @@ class Strategy:
         """Seconds between the deletion's beginning and its end; None removes the object at once."""
         return None
 
+    def mark_for_deletion(self, request: Request, obj: Object, options: DeleteOptions) -> bool:
+        """Begin a deletion that ends by other means than grace periods; whether that is what happened."""
+        return False
+
     def default_garbage_collection(self, request: Request) -> GarbageCollection:
         return self.garbage_collection
+
+    # Afterwards -------------------------------------------------------------------------------------------------------
+
+    async def after_write(self, request: Request, record: Record) -> None:
+        """Called when an object has been created or changed, before the client gets its answer."""
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
@@ -149,6 +159,9 @@ class StatusStrategy(Strategy):
 
     def validate_update(self, request: Request, obj: Object, old: Object) -> Sequence[FieldError]:
         return self.parent.validate_update(request, obj, old)
+
+    async def after_write(self, request: Request, record: Record) -> None:
+        await self.parent.after_write(request, record)
 
     def reset_fields(self) -> Sequence[FieldPath]:
         return (("spec",), ("metadata",)) if self.resets_metadata else (("spec",),)

@@ -1,0 +1,1 @@
+"""Custom resources: from CustomResourceDefinitions to kinds that are served."""
