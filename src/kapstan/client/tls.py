@@ -44,6 +44,7 @@ class Endpoint:
         self.scheme = parts.scheme
         self.host = parts.hostname or ""
         self.port = parts.port or (443 if self.scheme == "https" else 80)
+        self.authority = parts.netloc.rpartition("@")[2]  # as metrics name it
         self.loopback = is_loopback(self.host)
         self.name = config.server_name if self.scheme == "https" else ""  # what its certificate must say
         if self.name == self.host:

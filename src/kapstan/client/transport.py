@@ -92,7 +92,7 @@ class Transport:
         self._sleep = sleep
         self._connections = Connections(config, _fixed_headers(config))
         self._base = self._connections.endpoint.base
-        self._host = self._connections.endpoint.host
+        self._host = self._connections.endpoint.authority
         self._timeout = timedelta(seconds=config.timeout)
         self._limiter = RateLimiter(config.qps, config.burst) if config.qps > 0 else None
         self._warnings = WarningLog()

@@ -368,7 +368,7 @@ async def test_attempts_are_observed(server: Server, transport_to: Make) -> None
     transport = transport_to(server.config(), observer=observer)
     server.answers(cut, status(429, "x", Retry_After="1"), server.ok)
     await transport.send(GET)
-    assert seen == [("GET", "127.0.0.1", code) for code in ("<error>", "429", "200")]
+    assert seen == [("GET", f"127.0.0.1:{server.port}", code) for code in ("<error>", "429", "200")]
 
 
 async def test_warnings_are_logged_once(server: Server, transport_to: Make, caplog: pytest.LogCaptureFixture) -> None:
