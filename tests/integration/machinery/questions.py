@@ -12,6 +12,7 @@ from ...unit.machinery.apply.answers import Answer, converted
 from ...unit.machinery.apply.kinds import BUILTIN, DEFINITIONS, GROUP, RENAMED, RESET
 from .cases import KINDS, Json, json_value, object_of, strategic_patch, widget
 from .oracle import Oracle
+from .resources import resource_of
 
 __all__ = ("QUESTIONS", "Question", "prepare")
 
@@ -31,12 +32,16 @@ def prepare(oracle: Oracle) -> None:
     for subresource, reset in RESET.items():
         common = {"schema": "all", "subresource": subresource, "reset": reset}
         for group, version, kind in BUILTIN:
-            manager = {"name": f"{kind}:{subresource}", "group": group, "version": version, "kind": kind, "typed": True}
-            _done(oracle.ask("manager.new", {**common, **manager}))
+            manager = {"name": f"{_name(group, version, kind)}:{subresource}", "typed": True}
+            _done(oracle.ask("manager.new", {**common, **manager, "group": group, "version": version, "kind": kind}))
         for version in RENAMED:
             manager = {"name": f"Widget/{version}:{subresource}", "group": GROUP, "version": version, "kind": "Widget"}
             _done(oracle.ask("manager.new", {**common, **manager, "versions": RENAMED}))
     _done(oracle.ask("manager.new", {"name": "Free/v1:", "group": GROUP, "version": "v1", "kind": "Free"}))
+
+
+def _name(group: str, version: str, kind: str) -> str:
+    return f"{group}/{version} {kind}" if group else f"{version} {kind}"
 
 
 def _done(answer: Answer) -> None:
@@ -161,7 +166,8 @@ def _changed(random: Random, value: Json, by: Json) -> Json:
     """The value with a few fields taken from another, and a few dropped."""
     result = copy.deepcopy(value)
     for section in ("metadata", "spec", "status"):
-        new, fields = by.get(section), result.setdefault(section, {})
+        new = by.get(section)
+        fields = result.setdefault(section, {}) if isinstance(new, dict) else None
         if not isinstance(new, dict) or not isinstance(fields, dict):
             continue
         fields.update({name: new[name] for name in list(new)[:2]})
@@ -173,7 +179,13 @@ def _changed(random: Random, value: Json, by: Json) -> Json:
 
 def about_managers_of_builtin_kinds(oracle: Oracle, random: Random) -> Iterator[Question]:
     kind = random.choice(sorted(KINDS))
-    yield from _writes(oracle, random, lambda: object_of(kind, random), lambda: kind[2], ["", "", "status"])
+    yield from _writes(oracle, random, lambda: object_of(kind, random), lambda: _name(*kind), ["", "", "status"])
+
+
+def about_managers_of_all_builtin_kinds(oracle: Oracle, random: Random) -> Iterator[Question]:
+    """With objects made from their schemas."""
+    kind = random.choice(BUILTIN)
+    yield from _writes(oracle, random, lambda: resource_of(kind, random), lambda: _name(*kind), ["", "status"])
 
 
 def about_managers_of_custom_kinds(oracle: Oracle, random: Random) -> Iterator[Question]:
@@ -229,7 +241,7 @@ def _update(oracle: Oracle, random: Random, name: str, live: Json | None, new: J
     spoiled = random.random()
     if spoiled < 0.08:
         new["metadata"]["managedFields"] = random.choice(([], [{}], [{"operation": "Update"}], None))
-    if name[0] in "DPS":
+    if " " in name:
         new = oracle.ask("manager.roundtrip", {"name": name, "new": new})["result"]
     return _question(oracle, "manager.update", name=name, live=live, new=new, manager=manager)
 
@@ -246,7 +258,7 @@ def _apply(oracle: Oracle, random: Random, name: str, live: Json | None, new: Js
 def about_moving_from_client_side_apply(oracle: Oracle, random: Random) -> Iterator[Question]:
     """kubectl applied on the client first, and on the server then."""
     kind = random.choice(sorted(KINDS))
-    name = f"{kind[2]}:"
+    name = f"{_name(*kind)}:"
     applied = object_of(kind, random)
     first = copy.deepcopy(applied)
     first["metadata"].setdefault("annotations", {})[LAST_APPLIED] = json.dumps(applied)

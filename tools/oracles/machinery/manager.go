@@ -64,12 +64,12 @@ func managerNew(args json.RawMessage) (any, error) {
 	var err error
 	if a.Typed {
 		m.creater = scheme.Scheme
-		m.manager, err = managedfields.NewDefaultFieldManager(converter, scheme.Scheme, scheme.Scheme, scheme.Scheme, m.gvk, m.gvk.GroupVersion(), a.Subresource, filter)
+		m.manager, err = managedfields.NewDefaultFieldManager(converter, scheme.Scheme, noDefaults{}, scheme.Scheme, m.gvk, m.gvk.GroupVersion(), a.Subresource, filter)
 	} else {
 		custom := customKind{group: a.Group, versions: a.Versions}
 		m.creater = custom
 		hub := schema.GroupVersion{Group: a.Group, Version: "hub"}
-		m.manager, err = managedfields.NewDefaultCRDFieldManager(converter, custom, custom, custom, m.gvk, hub, a.Subresource, filter)
+		m.manager, err = managedfields.NewDefaultCRDFieldManager(converter, custom, noDefaults{}, custom, m.gvk, hub, a.Subresource, filter)
 	}
 	managers[a.Name] = m
 	return nil, err
@@ -190,6 +190,11 @@ func failure(err error) map[string]any {
 	return result
 }
 
+// noDefaults leaves objects alone: defaults are not what is asked about.
+type noDefaults struct{}
+
+func (noDefaults) Default(runtime.Object) {}
+
 // customKind converts between versions of a custom kind by renaming fields of spec.
 type customKind struct {
 	group    string
@@ -201,8 +206,6 @@ func (c customKind) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 	u.SetGroupVersionKind(kind)
 	return u, nil
 }
-
-func (c customKind) Default(runtime.Object) {}
 
 func (c customKind) Convert(in, out, context any) error { return fmt.Errorf("not used") }
 

@@ -58,14 +58,16 @@ _SERVERS = set_of(
 )
 
 
-def excluding(*names: str) -> Filter:
-    """The filter of an endpoint that ignores these fields at the top of an object, with all that is in them."""
-    ignored = set_of(*((name,) for name in names))
+def excluding(*paths: str) -> Filter:
+    """The filter of an endpoint that ignores these fields (`status`, `metadata.labels`), with all that is in them."""
+    ignored = set_of(*(tuple(path.split(".")) for path in paths))
     return lambda fields: recursive_difference(fields, ignored)
 
 
 class FieldManager:
-    """Of one kind in one version. Pure: objects in, objects out, nothing is changed; results share parts with both.
+    """Of one kind in one version. Pure: objects in, objects out, and none is changed.
+
+    Results share parts with what was given and with what is kept for the next write: change none of them in place.
 
     `versions` are the schemas of the kind's other versions; what managers own in versions that do not exist is
     forgotten. `convert` turns objects into another version, also such as lack required fields; by default, it changes

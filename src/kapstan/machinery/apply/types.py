@@ -321,5 +321,5 @@ def _zero_fields(schema: Schema) -> dict[str, Any]:
         if path in ALWAYS:
             zero[name] = ALWAYS[path]
         elif path not in NEVER and (part.has_default or name in schema.required):
-            zero[name] = part.default
+            zero[name] = _zero_fields(part) if part.default == {} and part.ref else part.default
     return zero

@@ -28,6 +28,7 @@ from kapstan.machinery.apply.removal import extract, remove
 from kapstan.machinery.apply.types import ANYTHING, Atom, TypedError, compile_type
 from kapstan.machinery.apply.validation import validate
 from kapstan.machinery.errors import APIError
+from kapstan.machinery.gvk import GroupVersion
 from kapstan.machinery.patch import apply_json_patch, apply_merge_patch, apply_strategic_merge_patch
 from kapstan.machinery.schema import compile_schema
 
@@ -60,7 +61,7 @@ def comparable(op: str, args: dict[str, Any], given: Answer) -> Any:
     result = given["result"]
     if op.startswith("manager."):
         known = set(_times(args["live"])) | set(_times(args["new"]))
-        typed = args["name"][0] in "DPS"
+        typed = " " in args["name"]
         entries = [_readable(entry, known, typed) for entry in _entries(result)]
         return [entries, _without_zeros(_bare(result)) if typed else _text(_bare(result))]
     return _text(result)
@@ -103,7 +104,7 @@ def _bare(obj: dict[str, Any]) -> dict[str, Any]:
 def _without_zeros(value: Any) -> Any:
     if isinstance(value, dict):
         parts = {key: _without_zeros(part) for key, part in value.items()}
-        return {key: part for key, part in parts.items() if part}
+        return {key: part for key, part in parts.items() if part and part != "0"}
     return [_without_zeros(part) for part in value] if isinstance(value, list) else value
 
 
@@ -119,23 +120,20 @@ def atom_of(definition: str) -> Atom:
 
 @cache
 def manager_of(name: str) -> FieldManager:
-    """`Deployment`, `Widget/v1`, ...; a subresource may follow, but our managers serve all."""
-    kind, _, version = name.split(":")[0].partition("/")
+    """`apps/v1 Deployment:status`, `Widget/v1:`; ours serve all subresources."""
+    name = name.partition(":")[0]
     reset = {subresource: excluding(*fields) for subresource, fields in RESET.items()}
-    if kind == "Widget":
-        versions = {f"{GROUP}/{each}": compile_schema(WIDGET[each]) for each in WIDGET if each != version}
-        schema = compile_schema(WIDGET[version])
-        return FieldManager(
-            schema, f"{GROUP}/{version}", kind, versions=versions, convert=converted, reset_fields=reset
-        )
+    api_version, _, kind = name.rpartition(" ")
+    if api_version:
+        definition = builtin.definition_name(*GroupVersion.parse(api_version), kind)
+        assert definition is not None
+        return FieldManager(builtin.definitions().schema(definition), api_version, kind, reset_fields=reset)
+    kind, _, version = name.partition("/")
     if kind == "Free":
         return FieldManager(None, f"{GROUP}/v1", kind)
-    group, version = ("apps", "v1") if kind == "Deployment" else ("", "v1")
-    definition = builtin.definition_name(group, version, kind)
-    assert definition is not None
-    return FieldManager(
-        builtin.definitions().schema(definition), "apps/v1" if group else "v1", kind, reset_fields=reset
-    )
+    versions = {f"{GROUP}/{each}": compile_schema(WIDGET[each]) for each in WIDGET if each != version}
+    schema = compile_schema(WIDGET[version])
+    return FieldManager(schema, f"{GROUP}/{version}", kind, versions=versions, convert=converted, reset_fields=reset)
 
 
 def converted(obj: dict[str, Any], api_version: str) -> dict[str, Any]:

@@ -108,10 +108,13 @@ WIDGET_CHANGED = widget(
 )
 """The kind after its author made granular fields atomic, and the reverse."""
 
-BUILTIN = {
-    kind: facts.definition_name(*kind) or ""
-    for kind in (("apps", "v1", "Deployment"), ("", "v1", "Pod"), ("", "v1", "Service"))
-}
+BUILTIN: tuple[tuple[str, str, str], ...] = tuple(
+    (each.group, each.version, resource.kind)
+    for each in facts.group_versions()
+    for resource in each.resources
+    if "update" in resource.verbs
+)
+"""All built-in kinds that can be updated."""
 
 _META = {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
 
