@@ -5,6 +5,7 @@ Parts that the applied value does not touch, or leaves as they are, are shared w
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 from kapstan.machinery.apply.types import Atom, ListType, MapType
@@ -66,13 +67,9 @@ def _merge_lists(kind: ListType, live: list[Any], applied: list[Any]) -> list[An
             # Several live items of one name are no base to merge with: the applied one replaces them.
             base = old[name][0] if len(old[name]) == 1 else None
             result.append(merge(kind.element, base, new[name]))
-    if len(result) == len(live) and all(map(_is, result, live)):
+    if len(result) == len(live) and all(map(is_, result, live)):
         return live
     return result
-
-
-def _is(left: Any, right: Any) -> bool:
-    return left is right
 
 
 def _order(live: list[str], applied: list[str], shared: list[str]) -> list[tuple[int | None, str]]:

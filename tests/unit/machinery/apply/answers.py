@@ -64,6 +64,8 @@ def comparable(op: str, args: dict[str, Any], given: Answer) -> Any:
         typed = " " in args["name"]
         entries = [_readable(entry, known, typed) for entry in _entries(result)]
         return [entries, _without_zeros(_bare(result)) if typed else _text(_bare(result))]
+    if op.startswith("scale."):
+        return sorted(map(_text, result or ()))  # Go leaves the order of equals to chance
     return _text(result)
 
 
