@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from kapstan.apiserver.registry import errors
+from kapstan.apiserver.registry.metadata import ensure_namespace
 from kapstan.apiserver.request import Request
 from kapstan.apiserver.storage.interface import Storage
 from kapstan.machinery import codec
@@ -30,7 +31,8 @@ Object = dict[str, Any]
 async def create(request: Request, body: Object | None) -> Object:
     """Issue a token for the service account that the request names."""
     wanted = body or {}
-    metadata, spec = wanted.get("metadata") or {}, dict(wanted.get("spec") or {})
+    metadata, spec = dict(wanted.get("metadata") or {}), dict(wanted.get("spec") or {})
+    ensure_namespace(request, metadata)
     account = _account(request, metadata)
     tokens = request.cluster.authenticator.tokens
     spec["audiences"] = spec.get("audiences") or list(tokens.audiences)
@@ -61,12 +63,10 @@ async def create(request: Request, body: Object | None) -> Object:
 
 def _account(request: Request, metadata: Object) -> Object:
     """The service account, if it is the one that the request's object means."""
-    expected = {"name": request.name, "namespace": request.namespace}
-    for field, value in expected.items():
-        given = metadata.get(field)
-        if given and given != value:
-            detail = f"must match the service account {field} if specified"
-            raise errors.invalid(_KIND, request.name, [FieldError.invalid(Path("metadata", field), given, detail)])
+    name = metadata.get("name")
+    if name and name != request.name:
+        detail = "must match the service account name if specified"
+        raise errors.invalid(_KIND, request.name, [FieldError.invalid(Path("metadata", "name"), name, detail)])
     account = _get(request.cluster.storage, "serviceaccounts", request.namespace, request.name)
     uid, given = account["metadata"]["uid"], metadata.get("uid")
     if given and given != uid:

@@ -77,7 +77,8 @@ class EscalationCheck(Plugin):
         if referred is None:
             raise errors.unclassified(f"unsupported role reference kind: {quote(role.kind)}")
         if rules is None:
-            raise errors.not_found(referred, role.name)
+            # Under the binding's name, strange as that is: Kubernetes answers so.
+            raise errors.not_found(attributes.kind.gvr.group_resource, role.name)
         if complaint := self._complaint(attributes, rules):
             resource = attributes.kind.gvr.group_resource
             raise forbidden_object(resource, binding["metadata"].get("name", ""), complaint)

@@ -10,10 +10,11 @@ from kapstan.apiserver.authn.jwt import InvalidToken
 from kapstan.apiserver.authz.rules import PolicyRule
 from kapstan.apiserver.kinds import Handler
 from kapstan.apiserver.registry import errors
+from kapstan.apiserver.registry.metadata import ensure_namespace
 from kapstan.apiserver.request import Attributes, Request, UserInfo
 from kapstan.machinery import fields, labels
 from kapstan.machinery.errors import BadRequest
-from kapstan.machinery.gvk import GroupResource
+from kapstan.machinery.gvk import GroupKind, GroupResource
 from kapstan.machinery.validation import FieldError, Path
 
 __all__ = ("HANDLERS",)
@@ -46,7 +47,7 @@ async def _local_subject_access_review(request: Request, body: Object | None) ->
         wrong = resource.get("namespace", "")
         complaints.append(FieldError.invalid(_ATTRIBUTES.child("namespace"), wrong, "must match metadata.namespace"))
     if spec.get("nonResourceAttributes") is not None:
-        path, value = Path("spec.nonResourceAttributes"), spec["nonResourceAttributes"]
+        path, value = Path("spec.nonResourceAttributes"), _shown(spec["nonResourceAttributes"])
         complaints.append(FieldError.invalid(path, value, "disallowed on this kind of request"))
     _refuse(request, complaints)
     if namespace != request.namespace:
@@ -118,7 +119,7 @@ def _spec_errors(spec: Object, *, own: bool) -> list[FieldError]:
     complaints = []
     if resource is not None and other is not None:
         detail = "cannot be specified in combination with resourceAttributes"
-        complaints.append(FieldError.invalid(path.child("nonResourceAttributes"), other, detail))
+        complaints.append(FieldError.invalid(path.child("nonResourceAttributes"), _shown(other), detail))
     if resource is None and other is None:
         detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         complaints.append(FieldError.invalid(path.child("resourceAttributes"), None, detail))
@@ -127,6 +128,11 @@ def _spec_errors(spec: Object, *, own: bool) -> list[FieldError]:
     for key in ("fieldSelector", "labelSelector"):
         complaints += _selector_errors((resource or {}).get(key), _ATTRIBUTES.child(key))
     return complaints
+
+
+def _shown(attributes: Object) -> Object:
+    """As messages show it: all fields, under their Go names."""
+    return {"Path": attributes.get("path", ""), "Verb": attributes.get("verb", "")}
 
 
 def _selector_errors(selector: Object | None, path: Path) -> list[FieldError]:
@@ -152,7 +158,8 @@ def _metadata_errors(review: Object, *, allowed: tuple[str, ...], detail: str) -
 
 def _refuse(request: Request, complaints: list[FieldError]) -> None:
     if complaints:
-        raise errors.invalid(request.kind.gvk.group_kind, "", complaints)
+        # Kubernetes knows no kind here either: it decodes reviews into a form that carries none.
+        raise errors.invalid(GroupKind(request.kind.gvk.group, ""), "", complaints)
 
 
 # --- Rules ----------------------------------------------------------------------------------------------------------
@@ -221,7 +228,9 @@ def _head(request: Request) -> Object:
 def _review(request: Request, body: Object | None) -> Object:
     """The body with what every answer repeats of it."""
     given = body or {}
-    return {**_head(request), **given, "metadata": given.get("metadata") or {}, "spec": _spec(given)}
+    metadata = dict(given.get("metadata") or {})
+    ensure_namespace(request, metadata)
+    return {**_head(request), **given, "metadata": metadata, "spec": _spec(given)}
 
 
 def _spec(review: Object) -> Object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,7 +13,6 @@ import pytest
 from aiohttp import web
 
 from kapstan.apiserver.admission.plugins import ClusterAdmission
-from kapstan.apiserver.admission.webhook.client import WebhookClient
 from kapstan.apiserver.bootstrap import new_cluster
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.kinds import ServedKind
@@ -29,9 +29,7 @@ class Cluster:
 
     def __init__(self, logical: LogicalCluster) -> None:
         self.logical = logical
-        self.client = WebhookClient()
-        self.admission = ClusterAdmission(logical.storage, logical.authorizer, self.client)
-        logical.admission = self.admission
+        self.admission: ClusterAdmission = logical.admission
         self.api: API = logical.api
 
     def kind(self, api_version: str, kind: str) -> ServedKind:
@@ -54,10 +52,12 @@ class Cluster:
 
 @pytest.fixture
 async def cluster() -> AsyncIterator[Cluster]:
-    cluster = Cluster(await new_cluster("test"))
-    await cluster.create("v1", "ServiceAccount", "default", "default")
-    yield cluster
-    await cluster.client.close()
+    async with asyncio.TaskGroup() as tasks:
+        logical = await new_cluster("test", tasks)
+        cluster = Cluster(logical)
+        await cluster.create("v1", "ServiceAccount", "default", "default")
+        yield cluster
+        await logical.webhook_client.close()
 
 
 def _allow(request: Object) -> Object:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
+
+import pytest
 
 from kapstan.apiserver.authz.aggregation import CLUSTER_ROLES, reconcile
 from kapstan.apiserver.bootstrap import new_cluster
+from kapstan.apiserver.cluster import LogicalCluster
 
 GET = {"verbs": ["get"], "apiGroups": ["stable.example.com"], "resources": ["crontabs"]}
 
@@ -16,8 +21,13 @@ def role(name: str, **content: Any) -> dict[str, Any]:
     return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata, **content}
 
 
-async def test_a_new_role_extends_view_and_a_deleted_one_shrinks_it() -> None:
-    cluster = await new_cluster("test")
+@pytest.fixture
+async def cluster() -> AsyncIterator[LogicalCluster]:
+    async with asyncio.TaskGroup() as tasks:
+        yield await new_cluster("test", tasks)
+
+
+async def test_a_new_role_extends_view_and_a_deleted_one_shrinks_it(cluster: LogicalCluster) -> None:
     before = await cluster.api.get(CLUSTER_ROLES, "view")
     await cluster.api.create(role("crontabs-view", rules=[GET]))
     await reconcile(cluster, "view")
@@ -31,8 +41,7 @@ async def test_a_new_role_extends_view_and_a_deleted_one_shrinks_it() -> None:
     assert (await cluster.api.get(CLUSTER_ROLES, "view"))["rules"] == before["rules"]
 
 
-async def test_what_is_right_is_not_written_again() -> None:
-    cluster = await new_cluster("test")
+async def test_what_is_right_is_not_written_again(cluster: LogicalCluster) -> None:
     for name in ("admin", "edit", "view", "cluster-admin", "nothing"):
         revision = cluster.storage.revision
         await reconcile(cluster, name)

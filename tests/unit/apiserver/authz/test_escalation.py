@@ -142,5 +142,5 @@ async def test_who_may_bind_a_role_may_bind_it(writing: Writing, objects: Object
 
 
 async def test_a_binding_to_nothing_is_refused_unless_one_may_bind_it(writing: Writing) -> None:
-    with pytest.raises(NotFound, match=r'clusterroles.rbac.authorization.k8s.io "nothing" not found'):
+    with pytest.raises(NotFound, match=r'clusterrolebindings.rbac.authorization.k8s.io "nothing" not found'):
         await writing.write("ClusterRoleBinding", binding("ClusterRole", "nothing"))
