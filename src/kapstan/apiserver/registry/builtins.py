@@ -10,6 +10,7 @@ from kapstan.apiserver.registry.intake import BuiltinIntake
 from kapstan.apiserver.registry.scale import ScaleEndpoint
 from kapstan.apiserver.strategy.base import Strategy
 from kapstan.apiserver.strategy.catalog import Endpoints, endpoints
+from kapstan.apiserver.strategy.conversion import CONVERTERS
 from kapstan.machinery.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from kapstan.machinery.schema import Schema
 
@@ -61,7 +62,8 @@ def _storage(
     if stored is not None:
         name = GroupResource(stored.group, name.resource)
     if name not in storages:
-        storages[name] = StorageKind(name, stored or gvk, namespaced=resource.namespaced)
+        converter = CONVERTERS.get(name)
+        storages[name] = StorageKind(name, stored or gvk, namespaced=resource.namespaced, converter=converter)
     return storages[name]
 
 

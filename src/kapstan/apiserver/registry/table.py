@@ -58,7 +58,10 @@ def _column(column: Any) -> dict[str, Any]:
 
 
 def _row(kind: ServedKind, value: bytes, now: datetime, api_version: str, include: IncludeObject) -> dict[str, Any]:
-    row: dict[str, Any] = {"cells": kind.strategy.cells(decode(value), now)}
+    obj = decode(value)
+    row: dict[str, Any] = {"cells": kind.strategy.cells(obj, now)}
+    if conditions := kind.strategy.row_conditions(obj):
+        row["conditions"] = conditions
     if include == "Object":
         row["object"] = msgspec.Raw(value)
     elif include == "Metadata":

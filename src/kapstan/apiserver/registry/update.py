@@ -130,7 +130,7 @@ async def _check_revision(request: Request, metadata: Object, current: Record) -
 async def _store(request: Request, current: Record, obj: Object, old: Object) -> Outcome:
     kind, storage = request.kind, request.cluster.storage
     table, key = kind.storage.group_resource, request.key
-    if _finished(obj["metadata"], old["metadata"]):
+    if _finished(obj["metadata"], old["metadata"]) and kind.strategy.may_go(obj):
         if not request.dry_run:
             body = await stored(kind, clone(old))
             await storage.delete(table, key, current, lambda revision: record(kind, key, revision, body))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kapstan.apiserver.storage.interface import Record
     from kapstan.machinery.validation import FieldError
 
-__all__ = ("GarbageCollection", "Object", "StatusStrategy", "Strategy", "TableColumn")
+__all__ = ("FieldPath", "GarbageCollection", "Object", "StatusStrategy", "Strategy", "TableColumn")
 
 Object = dict[str, Any]
 GarbageCollection = Literal["DeleteDependents", "OrphanDependents", "Unsupported"]
@@ -111,6 +111,10 @@ class Strategy:
         """Begin a deletion that ends by other means than grace periods; whether that is what happened."""
         return False
 
+    def may_go(self, obj: Object) -> bool:
+        """Whether an object that is being deleted is gone with its last metadata finalizer."""
+        return True
+
     def default_garbage_collection(self, request: Request) -> GarbageCollection:
         return self.garbage_collection
 
@@ -129,6 +133,10 @@ class Strategy:
         """The object's row of the table, one cell for each of `columns`."""
         metadata = obj["metadata"]
         return [metadata.get("name", ""), metadata.get("creationTimestamp")]
+
+    def row_conditions(self, obj: Object) -> list[Object]:
+        """What marks the object's row, such as that it has ended."""
+        return []
 
 
 class StatusStrategy(Strategy):

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from kapstan.apiserver.authn import tokenrequest
 from kapstan.apiserver.authz import reviews
+from kapstan.apiserver.authz.certificates import strategy as certificates
 from kapstan.apiserver.builtin import facts
 from kapstan.apiserver.crd.definition import CRDS
 from kapstan.apiserver.crd.definitions import DefinitionStrategy
 from kapstan.apiserver.kinds import Handler
 from kapstan.apiserver.registry.scale import ScaleEndpoint
-from kapstan.apiserver.strategy.base import StatusStrategy, Strategy
+from kapstan.apiserver.strategy.base import Object, StatusStrategy, Strategy
+from kapstan.apiserver.strategy.builtin import BuiltinStatusStrategy, BuiltinStrategy
+from kapstan.apiserver.strategy.kinds import core, pods, workloads
+from kapstan.apiserver.strategy.services import ServiceStrategy
+from kapstan.apiserver.strategy.tables import TABLES
 from kapstan.machinery.gvk import GroupResource, GroupVersionResource
 
 __all__ = ("Endpoint", "Endpoints", "endpoints")
@@ -29,27 +36,80 @@ class Endpoints(msgspec.Struct, frozen=True, kw_only=True):
     subresources: Mapping[str, Endpoint] = {}
 
 
-STRATEGIES: Mapping[GroupResource, Callable[[], Strategy]] = {CRDS: DefinitionStrategy}
+class _SigningRequestStrategy(certificates.RequestStrategy):
+    columns = TABLES["certificatesigningrequests"].columns
 
+    def cells(self, obj: Object, now: datetime) -> list[Any]:
+        return TABLES["certificatesigningrequests"].cells(obj, now)
+
+
+_PODS = GroupResource("", "pods")
+_NAMESPACES = GroupResource("", "namespaces")
+_VOLUMES = GroupResource("", "persistentvolumes")
+_SIGNING_REQUESTS = GroupResource("certificates.k8s.io", "certificatesigningrequests")
 _REPLICAS = ScaleEndpoint(".spec.replicas", ".status.replicas", ".spec.selector")
-SUBRESOURCES: Mapping[tuple[GroupResource, str], Endpoint] = {
+
+# Strategies from elsewhere, which know all about themselves.
+_WHOLE: Mapping[GroupResource, Callable[[], Strategy]] = {
+    CRDS: DefinitionStrategy,
+    _SIGNING_REQUESTS: _SigningRequestStrategy,
+}
+_STRATEGIES: Mapping[GroupResource, type[BuiltinStrategy]] = {
+    GroupResource("", "persistentvolumeclaims"): core.ClaimStrategy,
+    GroupResource("", "serviceaccounts"): core.ServiceAccountStrategy,
+    GroupResource("", "services"): ServiceStrategy,
+    GroupResource("apps", "daemonsets"): workloads.DaemonSetStrategy,
+    GroupResource("batch", "jobs"): workloads.JobStrategy,
+    _NAMESPACES: core.NamespaceStrategy,
+    _PODS: pods.PodStrategy,
+    _VOLUMES: core.VolumeStrategy,
+}
+# Below a built-in strategy: what writes a part of the same object.
+_PARTS: Mapping[tuple[GroupResource, str], type[BuiltinStatusStrategy]] = {
+    (_NAMESPACES, "finalize"): core.NamespaceFinalizeStrategy,
+    (_PODS, "ephemeralcontainers"): pods.EphemeralContainersStrategy,
+    (_PODS, "resize"): pods.ResizeStrategy,
+    (_PODS, "status"): pods.PodStatusStrategy,
+    (_VOLUMES, "status"): core.VolumeStatusStrategy,
+}
+# What answers by itself.
+_OTHERS: Mapping[tuple[GroupResource, str], Endpoint] = {
+    (GroupResource("", "replicationcontrollers"), "scale"): _REPLICAS,
     (GroupResource("", "serviceaccounts"), "token"): tokenrequest.create,
     (GroupResource("apps", "deployments"), "scale"): _REPLICAS,
     (GroupResource("apps", "replicasets"), "scale"): _REPLICAS,
     (GroupResource("apps", "statefulsets"), "scale"): _REPLICAS,
+    (_SIGNING_REQUESTS, "approval"): certificates.ApprovalStrategy(),
+    (_SIGNING_REQUESTS, "status"): certificates.StatusStrategy(),
 }
 
 
 def endpoints(gvr: GroupVersionResource, resource: facts.Resource) -> Endpoints:
     """What serves a built-in resource."""
-    name = gvr.group_resource
-    strategy = STRATEGIES.get(name, Strategy)()
+    strategy = _strategy(gvr, resource)
     strategy.returns_deleted = resource.returns_deleted
-    subresources: dict[str, Endpoint] = {}
-    for subresource in resource.subresources:
-        if subresource.name == "status":
-            strategy.has_status = True
-            subresources["status"] = StatusStrategy(strategy)
-        elif (name, subresource.name) in SUBRESOURCES:
-            subresources[subresource.name] = SUBRESOURCES[name, subresource.name]
-    return Endpoints(strategy=strategy, handler=reviews.HANDLERS.get(name), subresources=subresources)
+    subresources = {
+        subresource.name: found
+        for subresource in resource.subresources
+        if (found := _subresource(gvr.group_resource, subresource.name, strategy)) is not None
+    }
+    handler = reviews.HANDLERS.get(gvr.group_resource)
+    return Endpoints(strategy=strategy, handler=handler, subresources=subresources)
+
+
+def _strategy(gvr: GroupVersionResource, resource: facts.Resource) -> Strategy:
+    if gvr.group_resource in _WHOLE:
+        return _WHOLE[gvr.group_resource]()
+    make = _STRATEGIES.get(gvr.group_resource, BuiltinStrategy)
+    has_status = resource.subresource("status") is not None
+    return make(gvr, gvr.group_version.kind(resource.kind), has_status=has_status)
+
+
+def _subresource(name: GroupResource, subresource: str, strategy: Strategy) -> Endpoint | None:
+    if (name, subresource) in _OTHERS:
+        return _OTHERS[name, subresource]
+    if isinstance(strategy, BuiltinStrategy):
+        if (name, subresource) in _PARTS:
+            return _PARTS[name, subresource](strategy)
+        return BuiltinStatusStrategy(strategy) if subresource == "status" else None
+    return StatusStrategy(strategy) if subresource == "status" else None

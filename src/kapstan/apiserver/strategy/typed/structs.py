@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kapstan.apiserver.protobuf.messages import field_sources, kind_names
+from kapstan.apiserver.strategy.defaults import DEFAULTS
+from kapstan.apiserver.strategy.typed.containers import prefix, read_list, read_map, read_resource_list
 from kapstan.apiserver.strategy.typed.mismatch import Mismatch
 from kapstan.apiserver.strategy.typed.values import LEAVES, Reader
 from kapstan.machinery.gvk import GroupVersionKind
@@ -18,6 +20,7 @@ from kapstan.machinery.gvk import GroupVersionKind
 __all__ = ("Struct", "shape", "struct_of")
 
 Object = dict[str, Any]
+Zero = Callable[[], Any]
 
 _APIEXTENSIONS = "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1."
 _RESOURCE_LIST = "{}k8s.io/apimachinery/pkg/api/resource.Quantity"
@@ -29,7 +32,7 @@ class _Field:
 
     __slots__ = ("omits", "path", "read", "written_zero")
 
-    def __init__(self, path: str, read: Reader, *, omits: bool, written_zero: Callable[[], Any] | None) -> None:
+    def __init__(self, path: str, read: Reader, *, omits: bool, written_zero: Zero | None) -> None:
         self.path = path  # its name in messages, that of an inlined struct before it
         self.read = read
         self.omits = omits  # a value that Go counts as empty is not written
@@ -37,24 +40,26 @@ class _Field:
 
 
 class Struct:
-    """One Go struct."""
+    """One Go struct, completed by the defaults of its type or by none."""
 
-    def __init__(self, go_name: str) -> None:
+    def __init__(self, go_name: str, *, defaults: bool) -> None:
         package, _, self.name = go_name.rpartition("/")[2].partition(".")
         self.type_name = f"{package}.{self.name}"
         self._go_name = go_name
+        self._defaults = defaults
+        self._default = DEFAULTS.get(go_name) if defaults else None
 
     @functools.cached_property
     def fields(self) -> Mapping[str, _Field]:
-        return dict(_fields_of(self._go_name))
+        return dict(_fields_of(self._go_name, self._defaults))
 
     @functools.cached_property
-    def _written(self) -> tuple[tuple[str, Callable[[], Any]], ...]:
+    def _written(self) -> tuple[tuple[str, Zero], ...]:
         return tuple((name, field.written_zero) for name, field in self.fields.items() if field.written_zero)
 
     def zero(self) -> Object:
         """What Go writes for a struct in which nothing is set."""
-        return {name: zero() for name, zero in self._written}
+        return self._completed({})
 
     def zero_of(self, field: str) -> Any:
         """What Go writes for a field that is not set; None if it writes nothing, or null."""
@@ -79,24 +84,29 @@ class Struct:
                     mismatch.within(self.name, field.path)
                     raise
                 if len(unknown) > known:
-                    _prefix(unknown, known, key)
+                    prefix(unknown, known, key)
                 if result or not field.omits:
                     found[key] = result
+        return self._completed(found)
+
+    def _completed(self, found: Object) -> Object:
         for key, zero in self._written:
             if key not in found:
                 found[key] = zero()
+        if self._default is not None:
+            self._default(found)
         return found
 
 
 @functools.cache
-def _struct(go_name: str) -> Struct:
-    return Struct(go_name)
+def _struct(go_name: str, defaults: bool) -> Struct:
+    return Struct(go_name, defaults=defaults)
 
 
-def struct_of(gvk: GroupVersionKind) -> Struct | None:
+def struct_of(gvk: GroupVersionKind, *, defaults: bool = True) -> Struct | None:
     """The Go type of a built-in kind; None if it is not one."""
     name = kind_names().get(gvk.api_version, {}).get(gvk.kind)
-    return _struct(name) if name else None
+    return _struct(name, defaults) if name else None
 
 
 def shape(struct: Struct, obj: Object) -> list[str]:
@@ -108,22 +118,16 @@ def shape(struct: Struct, obj: Object) -> list[str]:
     return unknown
 
 
-def _prefix(unknown: list[str], start: int, key: str) -> None:
-    for position in range(start, len(unknown)):
-        path = unknown[position]
-        unknown[position] = f"{key}{path}" if path.startswith("[") else f"{key}.{path}"
-
-
-def _fields_of(go_name: str, within: str = "") -> list[tuple[str, _Field]]:
+def _fields_of(go_name: str, defaults: bool, within: str = "") -> list[tuple[str, _Field]]:
     """The fields of a struct, those of inlined ones among them."""
     found: list[tuple[str, _Field]] = []
     if go_name in _kinds():
-        found += ((name, _field(name, type)) for name, type in _TYPE_META)
+        found += ((name, _field(name, type, defaults)) for name, type in _TYPE_META)
     for name, type in field_sources(go_name):
         if name:
-            found.append((name, _field(within + name, type)))
+            found.append((name, _field(within + name, type, defaults)))
         else:
-            found += _fields_of(type, f"{within}{type.rpartition('.')[2]}.")
+            found += _fields_of(type, defaults, f"{within}{type.rpartition('.')[2]}.")
     return found
 
 
@@ -132,37 +136,44 @@ def _kinds() -> frozenset[str]:
     return frozenset(name for names in kind_names().values() for name in names.values())
 
 
-def _field(path: str, source: str) -> _Field:
+def _field(path: str, source: str, defaults: bool) -> _Field:
     """A field from its type, such as `[]k8s.io/api/core/v1.ContainerPort,empty`."""
     type, _, rule = source.partition(",")
-    holder = next((prefix for prefix in ("*", "[]", "{}") if type.startswith(prefix)), "")
-    read, zero, is_struct = _element(type.removeprefix(holder))
+    holder = next((mark for mark in ("*", "[]", "{}") if type.startswith(mark)), "")
     unsent = None if rule else _nothing
+    if holder in ("[]", "{}"):
+        # Storage does not tell empty from absent: what is written though it is empty becomes null.
+        return _Field(path, _container(type, holder, defaults), omits=True, written_zero=unsent)
+    read, zero, is_struct = _element(type.removeprefix(holder), defaults)
     if holder == "*":
         return _Field(path, read, omits=False, written_zero=unsent)
-    if holder:
-        if type.endswith("}bytes"):
-            zero = str  # null in a map of bytes is read as no bytes, which are written as empty text
-        read = _list(read, _type_name(type), zero) if holder == "[]" else _map(read, _type_name(type), zero)
-        # Storage does not tell empty from absent: what is written though it is empty becomes null.
-        return _Field(path, read, omits=True, written_zero=unsent)
     if is_struct and rule != "zero":
         return _Field(path, read, omits=False, written_zero=zero)
     return _Field(path, read, omits=bool(rule), written_zero=None if rule else zero)
 
 
-def _element(type: str) -> tuple[Reader, Callable[[], Any], bool]:
+def _container(type: str, holder: str, defaults: bool) -> Reader:
+    read, zero, _ = _element(type.removeprefix(holder), defaults)
+    if holder == "[]":
+        return read_list(read, _type_name(type), zero)
+    if type == _RESOURCE_LIST and defaults:
+        return read_resource_list
+    if type == "{}bytes":
+        zero = str  # null among bytes is read as no bytes, which are written as empty text
+    return read_map(read, _type_name(type), zero)
+
+
+def _element(type: str, defaults: bool) -> tuple[Reader, Zero, bool]:
     """How one value of a type is read, its zero, and whether it is a struct to Go, which is never empty."""
     leaf = LEAVES.get(type)
     if leaf is not None:
         return leaf.read, lambda: leaf.zero, "." in type
-    union = _UNIONS.get(type)
-    if union is not None:
-        return union, _nothing, True
+    if type in _UNIONS:
+        return _UNIONS[type], _nothing, True
     sources = field_sources(type)
     if len(sources) == 1 and not sources[0][0] and sources[0][1].startswith("[]"):
-        return _list(_element(sources[0][1][2:])[0], _type_name(type), lambda: ""), _nothing, False
-    struct = _struct(type)
+        return read_list(_element(sources[0][1][2:], defaults)[0], _type_name(type), str), _nothing, False
+    struct = _struct(type, defaults)
     return struct.read, struct.zero, True
 
 
@@ -182,38 +193,11 @@ def _type_name(type: str) -> str:
     return leaf.name if leaf is not None else type.rpartition("/")[2]
 
 
-def _list(read: Reader, name: str, zero: Callable[[], Any]) -> Reader:
-    def read_list(value: Any, unknown: list[str]) -> list[Any]:
-        if type(value) is not list:
-            raise Mismatch(value, name)
-        found = []
-        for position, item in enumerate(value):
-            known = len(unknown)
-            found.append(zero() if item is None else read(item, unknown))
-            if len(unknown) > known:
-                _prefix(unknown, known, f"[{position}]")
-        return found
-
-    return read_list
-
-
-def _map(read: Reader, name: str, zero: Callable[[], Any]) -> Reader:
-    def read_map(value: Any, unknown: list[str]) -> Object:
-        if type(value) is not dict:
-            raise Mismatch(value, name)
-        found: Object = {}
-        for key, item in value.items():
-            known = len(unknown)
-            found[key] = zero() if item is None else read(item, unknown)
-            if len(unknown) > known:
-                _prefix(unknown, known, key)
-        return found
-
-    return read_map
+# The schemas in a CustomResourceDefinition: some of their fields hold one of two things.
 
 
 def _schema(value: Any, unknown: list[str]) -> Object:
-    return _struct(f"{_APIEXTENSIONS}JSONSchemaProps").read(value, unknown)
+    return _struct(f"{_APIEXTENSIONS}JSONSchemaProps", True).read(value, unknown)
 
 
 def _schema_or_bool(value: Any, unknown: list[str]) -> Any:
@@ -224,19 +208,18 @@ def _schema_or_bool(value: Any, unknown: list[str]) -> Any:
     return _schema(value, unknown)
 
 
-def _schema_or_list(value: Any, unknown: list[str]) -> Any:
-    if type(value) is dict:
-        return _schema(value, unknown)
-    return _list(_schema, "[]v1.JSONSchemaProps", dict)(value, unknown)
+def _schema_or_schemas(value: Any, unknown: list[str]) -> Any:
+    return _schema(value, unknown) if type(value) is dict else _schemas(value, unknown)
 
 
-def _schema_or_strings(value: Any, unknown: list[str]) -> Any:
-    read = LEAVES["string"].read
-    return _schema(value, unknown) if type(value) is dict else _list(read, "[]string", str)(value, unknown)
+def _schema_or_texts(value: Any, unknown: list[str]) -> Any:
+    return _schema(value, unknown) if type(value) is dict else _texts(value, unknown)
 
 
+_schemas = read_list(_schema, "[]v1.JSONSchemaProps", dict)
+_texts = read_list(LEAVES["string"].read, "[]string", str)
 _UNIONS: dict[str, Reader] = {
     f"{_APIEXTENSIONS}JSONSchemaPropsOrBool": _schema_or_bool,
-    f"{_APIEXTENSIONS}JSONSchemaPropsOrArray": _schema_or_list,
-    f"{_APIEXTENSIONS}JSONSchemaPropsOrStringArray": _schema_or_strings,
+    f"{_APIEXTENSIONS}JSONSchemaPropsOrArray": _schema_or_schemas,
+    f"{_APIEXTENSIONS}JSONSchemaPropsOrStringArray": _schema_or_texts,
 }

@@ -1,0 +1,1 @@
+"""Kinds with hooks that no table can express."""
