@@ -1,4 +1,4 @@
-"""A management cluster for the client's tests: `api` is a client of it, `namespace` one of the test's own."""
+"""For the client's tests: `api` is a client of the environment, `namespace` one of the test's own."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import pytest
-import pytest_asyncio
 from msgspec import field
 
-from kapstan.client import Client, Config, NoKindMatch
-from kapstan.components.controlplane import ControlPlane
+from kapstan.client import Client, NoKindMatch
 from kapstan.k8s import core_v1 as core
 from kapstan.machinery.gvk import GroupVersionKind
 from kapstan.machinery.markers import Default
 from kapstan.machinery.meta import Int32, ObjectMeta
 from kapstan.machinery.model import Model, Resource, Scale
 from kapstan.machinery.scheme import resource
+from kapstan.testing.environment import Environment
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 WIDGET = GroupVersionKind("client.kapstan.test", "v1", "Widget")
@@ -85,20 +84,9 @@ def widget_crd() -> dict[str, Any]:
     }
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def plane(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ControlPlane]:
-    async with ControlPlane(tmp_path_factory.mktemp("plane")) as plane:
-        yield plane
-
-
 @pytest.fixture
-def config(plane: ControlPlane) -> Config:
-    return Config.from_kubeconfig(plane.kubeconfig())
-
-
-@pytest.fixture
-async def api(config: Config) -> AsyncIterator[Client]:
-    async with Client(config, field_manager="tests") as client:
+async def api(env: Environment) -> AsyncIterator[Client]:
+    async with Client(env.config, field_manager="tests") as client:
         yield client
 
 

@@ -15,8 +15,8 @@ import yaml
 from kapstan.client import Client, Config, Kubeconfig
 from kapstan.client.kubeconfig import EntryKind
 from kapstan.components import assets
-from kapstan.components.controlplane import ControlPlane
 from kapstan.machinery.codec import to_builtins
+from kapstan.testing.environment import Environment
 
 pytestmark = pytest.mark.real
 
@@ -137,9 +137,9 @@ async def test_refused_as_kubectl_refuses(tmp_path: Path, document: dict[str, An
         Kubeconfig.load([path])
 
 
-async def test_a_kubeconfig_that_we_write_is_read_by_kubectl(plane: ControlPlane, tmp_path: Path) -> None:
+async def test_a_kubeconfig_that_we_write_is_read_by_kubectl(real: Environment, tmp_path: Path) -> None:
     path = tmp_path / "config"
-    path.write_text(Kubeconfig.from_dict(plane.kubeconfig()).to_yaml())
+    path.write_text(Kubeconfig.load([real.write_kubeconfig(tmp_path / "given")]).to_yaml())
     code, said = await kubectl("get", "namespace", "default", "-o", "name", kubeconfig=str(path))
     assert (code, said) == (0, "namespace/default\n")
     async with Client(Config.load(path)) as client:

@@ -15,8 +15,6 @@ from kapstan.machinery.meta import ObjectMeta
 from .conftest import WIDGET, Part, Widget, WidgetSpec, WidgetStatus
 from .test_writing import deployment
 
-pytestmark = pytest.mark.real
-
 
 @pytest.fixture
 def clientset(api: Client) -> Clientset:

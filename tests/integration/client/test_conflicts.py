@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from kapstan.client import Client, retry_on_conflict
 from kapstan.k8s import core_v1 as core
 from kapstan.machinery.meta import ObjectMeta
-
-pytestmark = pytest.mark.real
 
 WRITERS = 1000
 AT_ONCE = 20

@@ -14,8 +14,6 @@ from kapstan.k8s import core_v1 as core
 from kapstan.machinery.errors import ConnectionFailed
 from kapstan.machinery.meta import ObjectMeta
 
-pytestmark = pytest.mark.real
-
 WATCHES = 150  # a connection of kube-apiserver carries 100 streams
 
 
@@ -52,6 +50,7 @@ async def test_a_watch_that_nobody_reads_holds_up_nothing(api: Client, namespace
         assert (await anext(lazy)).type == "ADDED"
 
 
+@pytest.mark.real
 async def test_no_request_is_lost_or_doubled_when_the_server_ends_connections(tmp_path: Path) -> None:
     """One request in fifty makes the server say goodbye (GOAWAY), as it does behind a load balancer."""
     options = Options(apiserver_arguments=[("goaway-chance", "0.02")])
@@ -70,6 +69,7 @@ async def test_no_request_is_lost_or_doubled_when_the_server_ends_connections(tm
             assert [name for name in names if name.startswith("m")] == [f"m{number:03}" for number in range(400)]
 
 
+@pytest.mark.real
 async def test_the_server_may_be_away_for_a_while(tmp_path: Path) -> None:
     """Requests go on when it is back, and say why they fail while it is not."""
     async with ControlPlane(tmp_path / "plane") as plane:

@@ -31,8 +31,6 @@ from .conftest import WIDGET, Widget
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 UNKNOWN = GroupVersionKind("nowhere.kapstan.test", "v1", "Ghost")
 
-pytestmark = pytest.mark.real
-
 
 class MisreadData(Model):
     key: int

@@ -17,8 +17,6 @@ from kapstan.machinery.owners import AlreadyOwned
 
 from .conftest import WIDGET, Part, Widget, WidgetSpec, WidgetStatus
 
-pytestmark = pytest.mark.real
-
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 
 
@@ -253,6 +251,7 @@ async def test_a_pod_can_be_evicted(api: Client, namespace: str) -> None:
     pod = core.Pod(
         metadata=named(namespace, "p"), spec=core.PodSpec(containers=[core.Container(name="c", image="example/x")])
     )
+    await api.apply(core.ServiceAccount(metadata=named(namespace, "default")))  # where no controller makes it
     await api.create(pod)
     await api.evict("p", namespace, dry_run=True)
     assert await api.find(core.Pod, "p", namespace) is not None
