@@ -1,0 +1,1 @@
+"""Runtimes: what runs the components of a control plane, behind one interface."""
