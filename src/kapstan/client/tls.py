@@ -3,8 +3,8 @@
 The HTTP library always trusts the system's certificate authorities beside those that it is given. Kubernetes clients
 must not: a cluster has its own authority, and no public one may vouch for it. The library reads the system's from
 where SSL_CERT_FILE says, so while a client with an authority of its own is made (well below a millisecond, and one at a
-time), that is an empty file. It also saves parsing some 150 certificates, 4 ms and 120 kB a client. On macOS and Windows
-the library asks the operating system instead, and what that trusts stays trusted.
+time), that is an empty file. It also saves parsing some 150 certificates, 4 ms and 120 kB a client. On macOS and
+Windows the library asks the operating system instead, and what that trusts stays trusted.
 """
 
 from __future__ import annotations
