@@ -6,6 +6,7 @@ documents without nulls.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -55,11 +56,19 @@ def to_builtins(value: Any) -> Any:
     return msgspec.to_builtins(value, enc_hook=_enc_hook)
 
 
-def to_yaml(value: Any) -> str:
-    """As one YAML document."""
+def to_yaml(value: Any, *, sort_keys: bool = False) -> str:
+    """As one YAML document, which Go reads as it was meant."""
     import yaml
 
-    return yaml.safe_dump(to_builtins(value), sort_keys=False, default_flow_style=False, width=120)
+    text: str = yaml.dump(
+        to_builtins(value),
+        Dumper=_yaml_dumper(),
+        sort_keys=sort_keys,
+        default_flow_style=False,
+        width=100,
+        allow_unicode=True,
+    )
+    return text
 
 
 def load_yaml(text: str | bytes) -> Iterator[dict[str, Any]]:
@@ -98,6 +107,23 @@ def _yaml_loader() -> Any:
         for first, resolvers in base.yaml_implicit_resolvers.items()
     }
     return loader
+
+
+@cache
+def _yaml_dumper() -> Any:
+    """A safe dumper that writes a text of several lines as a block, and quotes what Go would not read as text."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def text(dumper: Any, value: str) -> Any:
+        style = "|" if "\n" in value else "'" if _NOT_TEXT_IN_GO.fullmatch(value) else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    return Dumper
 
 
 def _without_nulls(value: Any) -> Any:
@@ -139,6 +165,8 @@ def _micro_time(text: str) -> MicroTime:
     return MicroTime.fromtimestamp(parsed.timestamp(), UTC).replace(microsecond=parsed.microsecond)
 
 
+# PyYAML writes these as they are, for it reads them as text.
+_NOT_TEXT_IN_GO = re.compile(r"[yYnN]|[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+|0[oO][0-7]+|[-+]?0[bB][01_]+|=")
 _ENCODER = msgspec.json.Encoder(enc_hook=_enc_hook)
 _ANY = msgspec.json.Decoder()
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}

@@ -126,3 +126,16 @@ def test_plurals_are_kubernetes_guesses(singular: str, plural: str) -> None:
 def test_a_malformed_api_version_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="apiVersion"):
         GroupVersion.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["y", "N", "1e3", "0o7", "=", "yes", "1.5", "null", "2026-01-02", "a: b", "line\nline"]
+)
+def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
+    written = to_yaml({"a": text})
+    assert list(load_yaml(written)) == [{"a": text}]
+    assert written != f"a: {text}\n"
+
+
+def test_plain_text_is_not_quoted() -> None:
+    assert to_yaml({"a": "plain", "b": "v1.36.3"}) == "a: plain\nb: v1.36.3\n"
