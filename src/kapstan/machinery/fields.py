@@ -72,7 +72,8 @@ _SPECIAL = re.compile(r"\\(.?)|[,=]", re.DOTALL)
 
 def parse(text: str) -> Selector:
     """Parse a `fieldSelector` query parameter; InvalidSelector says what is wrong."""
-    return Selector(_requirement(term, text) for term in sorted(_terms(text)) if term)
+    requirements = [_requirement(term, text) for term in sorted(_terms(text)) if term]
+    return Selector(required for required in requirements if required.field or required.value)
 
 
 def escape_value(value: str) -> str:

@@ -24,6 +24,7 @@ _NAMED_ESCAPES = {
     "\\": "\\\\",
     '"': '\\"',
 }
+_MIN_INT64, _MAX_INT64 = -(2**63), 2**63 - 1
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 _HTML_ESCAPES = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -66,9 +67,11 @@ def format_float(number: float) -> str:
 
 
 def to_json(value: Any) -> str:
-    """`json.Marshal`: compact, keys sorted, HTML characters escaped."""
+    """`json.Marshal`: compact, keys sorted, HTML characters escaped. Integers beyond int64 are floats, as in Go."""
     if isinstance(value, float):
         return _json_float(value)
+    if isinstance(value, int) and not _MIN_INT64 <= value <= _MAX_INT64:
+        return _json_float(float(value))
     if isinstance(value, dict):
         return "{" + ",".join(f"{_json_string(key)}:{to_json(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list | tuple):
@@ -120,8 +123,8 @@ def format_value(value: Any) -> str:
         return "<nil>"
     if value is True or value is False:
         return "true" if value else "false"
-    if isinstance(value, float):
-        return format_float(value)
+    if isinstance(value, float) or (isinstance(value, int) and not _MIN_INT64 <= value <= _MAX_INT64):
+        return format_float(float(value))
     if isinstance(value, dict):
         return "map[" + " ".join(f"{key}:{format_value(value[key])}" for key in sorted(value)) + "]"
     if isinstance(value, list | tuple):

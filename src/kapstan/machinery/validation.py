@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
-from kapstan.machinery.golang import Rendered, format_float, join_quoted, quote, to_json
+from kapstan.machinery.golang import Rendered, format_value, join_quoted, quote, to_json
 
 __all__ = ("OMITTED", "ErrorType", "FieldError", "Path", "aggregate", "causes")
 
@@ -181,8 +181,8 @@ def _count(number: int, noun: str) -> str:
 def _render(value: Any) -> str:
     if isinstance(value, str):
         return value if isinstance(value, Rendered) else quote(value)
-    if isinstance(value, float):
-        return format_float(value)
+    if isinstance(value, int | float):
+        return format_value(value)
     return to_json(value)
 
 

@@ -19,6 +19,7 @@ from kapstan.machinery.fields import InvalidSelector, Requirement, Selector
         ("a=", "a="),
         (r"a=x\,y\=z\\", r"a=x\,y\=z\\"),
         ("=x", "=x"),
+        ("=", ""),
     ],
 )
 def test_selectors_parse_and_are_written_canonically(text: str, canonical: str) -> None:

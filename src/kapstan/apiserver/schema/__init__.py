@@ -1,0 +1,1 @@
+"""Schemas of kinds: pruning, defaulting and validating objects, and validating the schemas themselves."""

@@ -1,0 +1,118 @@
+"""Our replies to the questions that the oracle answers, in the same form, so that the two can be compared."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from kapstan.apiserver.schema import formats
+from kapstan.apiserver.schema.coerce import InvalidMetadata
+from kapstan.apiserver.schema.custom import CustomResourceSchema
+from kapstan.apiserver.schema.objectmeta import validate_object_meta, validate_object_meta_update
+from kapstan.apiserver.schema.regexp import InvalidRegexp, compile_regexp
+from kapstan.machinery import fields, labels, names
+from kapstan.machinery.golang import quote
+from kapstan.machinery.validation import FieldError
+
+__all__ = ("comparable", "reply")
+
+Question = dict[str, Any]
+Answer = dict[str, Any]
+
+
+def reply(question: Question) -> Answer:
+    """What we make of a question, in comparable form."""
+    return comparable(_HANDLERS[question["op"]](question))
+
+
+def comparable(answer: Answer) -> Answer:
+    """An answer without what does not matter: the order of errors, null for an empty list, the size of numbers."""
+    answer = {key: _normal(value) for key, value in answer.items()}
+    if "errors" in answer:
+        answer["errors"] = sorted(answer["errors"], key=lambda error: sorted(error.items()))
+    return answer
+
+
+def _normal(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _normal(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_normal(item) for item in value]
+    return float(value) if type(value) is int and not -(2**63) <= value < 2**63 else value
+
+
+def _errors(errors: list[FieldError]) -> list[dict[str, str]]:
+    return [{"type": str(error.type), "field": error.field, "message": error.body} for error in errors]
+
+
+def _resource(question: Question) -> Answer:
+    schema = CustomResourceSchema(question["schema"])
+    obj, old = copy.deepcopy(question["object"]), question.get("old")
+    try:
+        unknown = schema.prune(obj)
+    except InvalidMetadata as error:
+        return {"coercion": str(error)}
+    answer: Answer = {"unknown": unknown, "pruned": copy.deepcopy(obj)}
+    schema.default(obj)
+    answer["defaulted"] = copy.deepcopy(obj)
+    metadata = obj.get("metadata") or {}
+    if old is None:
+        errors = validate_object_meta(metadata, namespaced=True) + schema.validate(obj)
+    else:
+        errors = validate_object_meta_update(metadata, old.get("metadata") or {})
+        errors += schema.validate_status(obj, old) if question.get("status") else schema.validate(obj, old)
+    return {**answer, "errors": _errors(errors)}
+
+
+def _regexp(question: Question) -> Answer:
+    try:
+        regexp = compile_regexp(question["text"])
+    except InvalidRegexp as error:
+        return {"error": str(error)}
+    return {"matches": regexp.matches(question["value"]), "found": regexp.find_all(question["value"])}
+
+
+def _format(question: Question) -> Answer:
+    check = formats.checker(question["text"])
+    assert check is not None
+    return {"valid": check(question["value"])}
+
+
+def _labels(question: Question) -> Answer:
+    try:
+        selector = labels.parse(question["text"])
+    except labels.InvalidSelector as error:
+        return {"error": str(error)}
+    return {"text": str(selector), "matches": selector.matches(question.get("labels"))}
+
+
+def _fields(question: Question) -> Answer:
+    try:
+        selector = fields.parse(question["text"])
+    except fields.InvalidSelector as error:
+        return {"error": str(error)}
+    return {"text": str(selector), "matches": selector.matches(question.get("labels") or {})}
+
+
+def _names(question: Question) -> Answer:
+    text = question["text"]
+    return {
+        "dns1123Label": names.dns1123_label_errors(text),
+        "dns1123Subdomain": names.dns1123_subdomain_errors(text),
+        "dns1035Label": names.dns1035_label_errors(text),
+        "qualifiedName": names.qualified_name_errors(text),
+        "labelValue": names.label_value_errors(text),
+        "configMapKey": names.config_map_key_errors(text),
+    }
+
+
+_HANDLERS: dict[str, Callable[[Question], Answer]] = {
+    "fields": _fields,
+    "format": _format,
+    "labels": _labels,
+    "names": _names,
+    "quote": lambda question: {"quoted": quote(question["text"])},
+    "regexp": _regexp,
+    "resource": _resource,
+}
