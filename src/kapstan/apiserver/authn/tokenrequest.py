@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from kapstan.apiserver.registry import errors
+from kapstan.apiserver.registry.admitting import admission_attributes, admit
 from kapstan.apiserver.registry.metadata import ensure_namespace
 from kapstan.apiserver.request import Request
 from kapstan.apiserver.storage.interface import Storage
@@ -30,18 +31,35 @@ Object = dict[str, Any]
 
 async def create(request: Request, body: Object | None) -> Object:
     """Issue a token for the service account that the request names."""
-    wanted = body or {}
-    metadata, spec = dict(wanted.get("metadata") or {}), dict(wanted.get("spec") or {})
-    ensure_namespace(request, metadata)
+    wanted = await _admitted(request, body or {})
+    metadata, spec = wanted["metadata"], wanted["spec"]
     account = _account(request, metadata)
-    tokens = request.cluster.authenticator.tokens
-    spec["audiences"] = spec.get("audiences") or list(tokens.audiences)
-    seconds = spec["expirationSeconds"] = spec.get("expirationSeconds", 3600)
+    metadata |= {key: account["metadata"][key] for key in ("name", "namespace", "uid")}
+    metadata["creationTimestamp"] = request.timestamp
+    spec["audiences"] = spec.get("audiences") or list(request.cluster.authenticator.tokens.audiences)
+    _check_expiration(spec["expirationSeconds"])
+    await request.cluster.admission.validate(admission_attributes(request, "CREATE", wanted, None))
+    expires = request.now + timedelta(seconds=spec["expirationSeconds"])
+    status = {"token": _issued(request, account, spec), "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ")}
+    return {**wanted, "status": status}
+
+
+async def _admitted(request: Request, body: Object) -> Object:
+    """The request as mutating admission leaves it, defaults filled in."""
+    metadata, spec = dict(body.get("metadata") or {}), dict(body.get("spec") or {})
+    ensure_namespace(request, metadata)
+    spec.setdefault("audiences", None)
+    spec.setdefault("expirationSeconds", 3600)
     spec.setdefault("boundObjectRef", None)
-    _check_expiration(seconds)
-    bound = _bound(request, spec["boundObjectRef"])
+    head = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1"}
+    status = {"token": "", "expirationTimestamp": None}
+    return await admit(request, "CREATE", {**head, "metadata": metadata, "spec": spec, "status": status}, None)
+
+
+def _issued(request: Request, account: Object, spec: Object) -> str:
+    tokens, seconds, bound = request.cluster.authenticator.tokens, spec["expirationSeconds"], _bound(request, spec)
     extended = "pod" in bound and seconds == _WARN_ONLY and set(spec["audiences"]) <= set(tokens.audiences)
-    token = tokens.issue(
+    return tokens.issue(
         account,
         request.now,
         audiences=spec["audiences"],
@@ -49,16 +67,6 @@ async def create(request: Request, body: Object | None) -> Object:
         warn_after=seconds if extended else 0,
         bound=bound,
     )
-    kept = {key: value for key, value in metadata.items() if key not in ("name", "namespace", "uid")}
-    identity = {key: account["metadata"][key] for key in ("name", "namespace", "uid")}
-    expires = request.now + timedelta(seconds=seconds)
-    return {
-        "kind": "TokenRequest",
-        "apiVersion": "authentication.k8s.io/v1",
-        "metadata": {**identity, **kept, "creationTimestamp": request.timestamp},
-        "spec": spec,
-        "status": {"token": token, "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ")},
-    }
 
 
 def _account(request: Request, metadata: Object) -> Object:
@@ -85,8 +93,9 @@ def _check_expiration(seconds: int) -> None:
         raise errors.invalid(_KIND, "", [error])
 
 
-def _bound(request: Request, reference: Object | None) -> dict[str, Object]:
+def _bound(request: Request, spec: Object) -> dict[str, Object]:
     """What the token shall be bound to, by claim."""
+    reference: Object | None = spec.get("boundObjectRef")
     if not reference:
         return {}
     storage, namespace, name = request.cluster.storage, request.namespace, reference.get("name", "")

@@ -10,6 +10,7 @@ from kapstan.apiserver.authn.jwt import InvalidToken
 from kapstan.apiserver.authz.rules import PolicyRule
 from kapstan.apiserver.kinds import Handler
 from kapstan.apiserver.registry import errors
+from kapstan.apiserver.registry.admitting import admission_attributes, admit
 from kapstan.apiserver.registry.metadata import ensure_namespace
 from kapstan.apiserver.request import Attributes, Request, UserInfo
 from kapstan.machinery import fields, labels
@@ -30,15 +31,15 @@ Object = dict[str, Any]
 
 
 async def _subject_access_review(request: Request, body: Object | None) -> Object:
-    review = _review(request, body)
+    review = await _review(request, body)
     spec = _spec(review)
     complaints = _spec_errors(spec, own=False) + _metadata_errors(review, allowed=(), detail="must be empty")
-    _refuse(request, complaints)
+    await _accept(request, review, complaints)
     return _answered(request, review, _subject(spec))
 
 
 async def _local_subject_access_review(request: Request, body: Object | None) -> Object:
-    review = _review(request, body)
+    review = await _review(request, body)
     spec, namespace = _spec(review), review["metadata"].get("namespace", "")
     complaints = _spec_errors(spec, own=False)
     complaints += _metadata_errors(review, allowed=("namespace",), detail="must be empty except for namespace")
@@ -49,16 +50,16 @@ async def _local_subject_access_review(request: Request, body: Object | None) ->
     if spec.get("nonResourceAttributes") is not None:
         path, value = Path("spec.nonResourceAttributes"), _shown(spec["nonResourceAttributes"])
         complaints.append(FieldError.invalid(path, value, "disallowed on this kind of request"))
-    _refuse(request, complaints)
+    await _accept(request, review, complaints)
     if namespace != request.namespace:
         raise BadRequest(f"spec.resourceAttributes.namespace must match namespace: {request.namespace}")
     return _answered(request, review, _subject(spec))
 
 
 async def _self_subject_access_review(request: Request, body: Object | None) -> Object:
-    review = _review(request, body)
+    review = await _review(request, body)
     complaints = _spec_errors(_spec(review), own=True) + _metadata_errors(review, allowed=(), detail="must be empty")
-    _refuse(request, complaints)
+    await _accept(request, review, complaints)
     return _answered(request, review, request.user)
 
 
@@ -156,19 +157,23 @@ def _metadata_errors(review: Object, *, allowed: tuple[str, ...], detail: str) -
     return []
 
 
-def _refuse(request: Request, complaints: list[FieldError]) -> None:
+async def _accept(request: Request, review: Object, complaints: list[FieldError]) -> None:
+    """Refuse what is wrong, then let validating admission refuse."""
     if complaints:
         # Kubernetes knows no kind here either: it decodes reviews into a form that carries none.
         raise errors.invalid(GroupKind(request.kind.gvk.group, ""), "", complaints)
+    await request.cluster.admission.validate(admission_attributes(request, "CREATE", review, None))
 
 
 # --- Rules ----------------------------------------------------------------------------------------------------------
 
 
 async def _self_subject_rules_review(request: Request, body: Object | None) -> Object:
-    namespace = _spec(_review(request, body)).get("namespace")
+    review = await _review(request, body)
+    namespace = _spec(review).get("namespace")
     if not namespace:
         raise BadRequest("no namespace on request")
+    await _accept(request, review, [])
     rules, error, incomplete = request.cluster.authorizer.rules_for(request.user, namespace)
     status: Object = {
         "resourceRules": [_resource_rule(rule) for rule in rules if rule.resources],
@@ -197,15 +202,17 @@ def _resource_rule(rule: PolicyRule) -> Object:
 
 
 async def _self_subject_review(request: Request, body: Object | None) -> Object:
+    await _accept(request, await _review(request, body), [])
     status = {"userInfo": user_info(request.user)}
     return _head(request) | {"metadata": {"creationTimestamp": request.timestamp}, "status": status}
 
 
 async def _token_review(request: Request, body: Object | None) -> Object:
-    review = _review(request, body)
+    review = await _review(request, body)
     spec = _spec(review)
     if not spec.get("token"):
         raise BadRequest("token is required for TokenReview in authentication")
+    await _accept(request, review, [])
     authenticator = request.cluster.authenticator
     wanted = tuple(spec.get("audiences") or authenticator.tokens.audiences)
     try:
@@ -225,12 +232,13 @@ def _head(request: Request) -> Object:
     return {"kind": request.kind.gvk.kind, "apiVersion": request.kind.gvk.api_version}
 
 
-def _review(request: Request, body: Object | None) -> Object:
-    """The body with what every answer repeats of it."""
+async def _review(request: Request, body: Object | None) -> Object:
+    """The body with what every answer repeats of it, as mutating admission leaves it."""
     given = body or {}
     metadata = dict(given.get("metadata") or {})
     ensure_namespace(request, metadata)
-    return {**_head(request), **given, "metadata": metadata, "spec": _spec(given)}
+    review = {**_head(request), **given, "metadata": metadata, "spec": _spec(given)}
+    return await admit(request, "CREATE", review, None)
 
 
 def _spec(review: Object) -> Object:

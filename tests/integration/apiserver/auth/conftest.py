@@ -7,7 +7,7 @@ import base64
 import json
 import re
 import ssl
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,11 +67,18 @@ class Server:
         return created
 
     async def until(self, method: str, path: str, status: int, **options: Any) -> Answer:
-        """Ask again until that is the answer: a real server's authorizer learns of new roles a moment later."""
+        """Ask again until that is the answer: a real server learns of new roles and webhooks a moment later."""
+        return await self._ask_until(lambda found: found == status, method, path, **options)
+
+    async def until_not(self, method: str, path: str, status: int, **options: Any) -> Answer:
+        """Ask again until that is no more the answer."""
+        return await self._ask_until(lambda found: found != status, method, path, **options)
+
+    async def _ask_until(self, fine: Callable[[int], bool], method: str, path: str, **options: Any) -> Answer:
         async with asyncio.timeout(20):
             while True:
                 answer = await self.ask(method, path, **options)
-                if answer.status == status:
+                if fine(answer.status):
                     return answer
                 await asyncio.sleep(0.05)
 

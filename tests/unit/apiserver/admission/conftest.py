@@ -53,7 +53,7 @@ class Cluster:
 @pytest.fixture
 async def cluster() -> AsyncIterator[Cluster]:
     async with asyncio.TaskGroup() as tasks:
-        logical = await new_cluster("test", tasks)
+        logical = await new_cluster("test", tasks=tasks)
         cluster = Cluster(logical)
         await cluster.create("v1", "ServiceAccount", "default", "default")
         yield cluster

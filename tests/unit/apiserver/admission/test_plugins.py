@@ -15,6 +15,7 @@ from cryptography.x509.oid import NameOID
 from kapstan.apiserver.admission.serviceaccount import ServiceAccountAdmission
 from kapstan.apiserver.request import UserInfo
 from kapstan.machinery.errors import Forbidden, NotFound
+from kapstan.machinery.pki import new_ca
 
 if TYPE_CHECKING:
     from tests.unit.apiserver.admission.conftest import Cluster
@@ -271,12 +272,13 @@ async def test_nobody_becomes_a_master_by_request(cluster: Cluster) -> None:
 
 
 ALICE = UserInfo("alice", groups=("system:authenticated",))
+CERTIFICATE = base64.b64encode(new_ca("x").cert_pem).decode()
 APPROVED = {"type": "Approved", "status": "True", "reason": "R", "message": "m"}
 
 
 @pytest.mark.parametrize(
     ("subresource", "verb", "change"),
-    [("approval", "approve", {"conditions": [APPROVED]}), ("status", "sign", {"certificate": "Zm9v"})],
+    [("approval", "approve", {"conditions": [APPROVED]}), ("status", "sign", {"certificate": CERTIFICATE})],
 )
 @pytest.mark.parametrize("granted", ["kubernetes.io/kube-apiserver-client", "kubernetes.io/*"])
 async def test_signers_are_guarded(cluster: Cluster, subresource: str, verb: str, change: Object, granted: str) -> None:

@@ -27,6 +27,7 @@ def patch(*operations: Object) -> str:
     return base64.b64encode(json.dumps(operations).encode()).decode()
 
 
+STATUS = {"apiVersion": "v1", "kind": "Status"}
 LABEL = patch({"op": "add", "path": "/metadata/labels", "value": {"a": "b"}})
 
 
@@ -91,9 +92,10 @@ CALL = "failed to call webhook: "
             f"{CALL}the server could not find the requested resource",
         ),
         (
-            lambda _: web.json_response({"kind": "Status", "message": "go away", "code": 403}, status=403),
+            lambda _: web.json_response({**STATUS, "message": "go away", "code": 403}, status=403),
             f"{CALL}go away",
         ),
+        (lambda _: web.json_response({"message": "go away"}, status=403), f"{CALL}unknown"),
         (
             lambda _: web.Response(text="", content_type="application/json"),
             f"{CALL}0-length response with status code: 200 and content type: application/json; charset=utf-8",

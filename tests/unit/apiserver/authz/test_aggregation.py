@@ -24,7 +24,7 @@ def role(name: str, **content: Any) -> dict[str, Any]:
 @pytest.fixture
 async def cluster() -> AsyncIterator[LogicalCluster]:
     async with asyncio.TaskGroup() as tasks:
-        yield await new_cluster("test", tasks)
+        yield await new_cluster("test", tasks=tasks)
 
 
 async def test_a_new_role_extends_view_and_a_deleted_one_shrinks_it(cluster: LogicalCluster) -> None:

@@ -136,7 +136,7 @@ def _answer(status: int, content_type: str, data: bytes) -> Any:
     if len(data) > _LIMIT:
         raise CallFailed(f"the answer is larger than {_LIMIT} bytes")
     if not 200 <= status < 300:
-        raise CallFailed(_rejected(status, data))
+        raise CallFailed(_rejected(status, content_type, data))
     if not data:
         raise CallFailed(f"0-length response with status code: {status} and content type: {content_type}")
     try:
@@ -145,21 +145,22 @@ def _answer(status: int, content_type: str, data: bytes) -> Any:
         raise CallFailed(f"couldn't get version/kind; json parse error: {error}") from error
 
 
-def _rejected(status: int, data: bytes) -> str:
-    """A Status speaks for itself; other bodies are only shown where Kubernetes shows them."""
+def _rejected(status: int, content_type: str, data: bytes) -> str:
+    """A Status speaks for itself; other bodies are only shown if they are text, and where Kubernetes shows them."""
     try:
         document = json.loads(data)
     except ValueError:
         document = None
-    if isinstance(document, dict) and document.get("kind") == "Status" and document.get("message"):
-        return str(document["message"])
-    text = data[:2048].decode("utf-8", "replace").strip()
+    if isinstance(document, dict) and (document.get("apiVersion"), document.get("kind")) == ("v1", "Status"):
+        return str(document.get("message") or "unknown")
+    is_text = not content_type or content_type.startswith("text/")
+    text = data[:2048].decode("utf-8", "replace").strip() if is_text else "unknown"
     if status in _REASONS:
         return _REASONS[status]
     if status in (403, 406, 415):
-        return text or "unknown"
+        return text
     if status >= 500:
-        return f"an error on the server ({quote(text or 'unknown')}) has prevented the request from succeeding"
+        return f"an error on the server ({quote(text)}) has prevented the request from succeeding"
     return f"the server responded with the status code {status} but did not return more information"
 
 

@@ -64,7 +64,8 @@ class Dispatcher:
         except BadResponse as error:
             raise HookFailed(hook, str(error)) from error
         for warning in response.warnings:
-            attributes.request.warn(warning)
+            if warning.isprintable():  # a header cannot carry others
+                attributes.request.warn(warning)
         if not response.allowed:
             raise denied(hook, response.status)
         return response

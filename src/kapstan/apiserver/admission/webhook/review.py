@@ -71,7 +71,8 @@ class Review:
             "requestKind": _kind(kind_of(attributes.kind, subresource)),
             "requestResource": _resource(attributes.kind.gvr),
             "requestSubResource": subresource,
-            "name": attributes.name,
+            # Whoever deletes a collection names nothing, and Kubernetes passes that on for each object.
+            "name": "" if attributes.request.verb == "deletecollection" else attributes.name,
             "namespace": admission_namespace(attributes),
             "operation": attributes.operation,
             "userInfo": user_info(attributes.user),
