@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kapstan.generate.schema import type_schema
-from kapstan.machinery.gvk import GroupKind, version_priority
+from kapstan.machinery.gvk import GroupKind
 from kapstan.machinery.model import Column, Resource, ResourceInfo, resource_info
 
 __all__ = ("crd_of", "crds_of", "file_name")
@@ -30,7 +30,7 @@ def crds_of(types: Iterable[type[Resource]], *, descriptions: bool = True) -> li
 
 def crd_of(*versions: type[Resource], descriptions: bool = True) -> Document:
     """The definition of one kind. ValueError if its versions contradict each other."""
-    infos = sorted((resource_info(cls) for cls in versions), key=lambda info: version_priority(info.version))
+    infos = sorted((resource_info(cls) for cls in versions), key=lambda info: info.version)
     by_version = {resource_info(cls).version: cls for cls in versions}
     storage = _storage(infos)
     metadata: Document = {"name": f"{storage.plural}.{storage.group}"}

@@ -7,26 +7,22 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
 from typing import Any, Literal, Union
 
 import msgspec
 from msgspec import NODEFAULT
 
 from kapstan.generate.descriptions import field_descriptions, type_description
+from kapstan.generate.known import KNOWN_SCALARS, KNOWN_STRUCTS
 from kapstan.machinery import markers as m
 from kapstan.machinery.base import Model
 from kapstan.machinery.codec import to_builtins
-from kapstan.machinery.meta import Condition, Duration, MicroTime, ObjectMeta, Quantity
 from kapstan.machinery.rules import keywords_of, rules_of
 
 __all__ = ("SchemaError", "schema_of", "type_schema", "without_descriptions")
 
 Document = dict[str, Any]
 
-QUANTITY_PATTERN = (
-    r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
-)
 _LOOKAROUND = re.compile(r"\(\?[=!<]")
 
 
@@ -42,6 +38,7 @@ def type_schema(cls: type[Model], *, descriptions: bool = True) -> Document:
 def schema_of(hint: Any, path: str, inside: tuple[type, ...] = (), descriptions: bool = True) -> Document:
     """The schema of any type hint; `path` is where it stands, for errors, and `inside` the types around it."""
     base, metadata = _unwrap(hint)
+    _check_bounds(metadata, path)
     override = next((marker for marker in metadata if isinstance(marker, m.Schemaless)), None)
     if override is not None:
         schema: Document = dict(to_builtins(override.schema))
@@ -70,7 +67,7 @@ def _unwrap(hint: Any) -> tuple[Any, list[Any]]:
 
 
 def _plain(base: Any, path: str, inside: tuple[type, ...], descriptions: bool) -> Document:
-    known = _SCALARS.get(base)
+    known = KNOWN_SCALARS.get(base)
     if known is not None:
         return known()
     if base is Any or base is object:
@@ -128,7 +125,7 @@ def _struct(cls: type[Model], path: str, inside: tuple[type, ...], descriptions:
             f"{path}: {cls.__name__} contains itself, and a CRD's schema cannot be recursive; "
             "break the cycle with a field of type Any"
         )
-    known = _KNOWN_STRUCTS.get(cls)
+    known = KNOWN_STRUCTS.get(cls)
     if known is not None:
         return known() if descriptions else without_descriptions(known())
     schema: Document = {"type": "object"}
@@ -139,6 +136,7 @@ def _struct(cls: type[Model], path: str, inside: tuple[type, ...], descriptions:
     hints = typing.get_type_hints(cls, include_extras=True)
     properties: Document = {}
     required: list[str] = []
+    optional: dict[str, Any] = {}
     for field in msgspec.structs.fields(cls):
         hint = hints[field.name]
         where = f"{path}.{field.encode_name}"
@@ -148,22 +146,31 @@ def _struct(cls: type[Model], path: str, inside: tuple[type, ...], descriptions:
         properties[field.encode_name] = prop
         if _is_required(field, hint):
             required.append(field.encode_name)
+        else:
+            optional[field.encode_name] = hint
     if properties:
         schema["properties"] = properties
     if required:
         schema["required"] = sorted(required)
-    if rules := [_rule(rule) for rule in rules_of(cls)]:
+    kept = [name for name, hint in optional.items() if _has(hint, m.Immutable)]
+    if rules := [_rule(rule) for rule in (*rules_of(cls), *map(_stays_set, kept))]:
         schema["x-kubernetes-validations"] = rules
     return schema
 
 
+def _stays_set(name: str) -> m.CEL:
+    """A rule of an absent field is not asked; that an immutable one is not taken away, the object around it says."""
+    return m.CEL(f"!has(oldSelf.{name}) || has(self.{name})", f"field {name} is immutable once set")
+
+
 def _is_required(field: msgspec.structs.FieldInfo, hint: Any) -> bool:
-    _, metadata = _unwrap(hint)
-    if any(isinstance(marker, m.Required) for marker in metadata):
+    if _has(hint, m.Required):
         return True
-    if any(isinstance(marker, m.Optional) for marker in metadata):
-        return False
-    return field.default is NODEFAULT and field.default_factory is NODEFAULT
+    return not _has(hint, m.Optional) and field.default is NODEFAULT and field.default_factory is NODEFAULT
+
+
+def _has(hint: Any, marker: type) -> bool:
+    return any(isinstance(one, marker) for one in _unwrap(hint)[1])
 
 
 def _rule(rule: m.CEL) -> Document:
@@ -188,6 +195,19 @@ def _mark(schema: Document, marker: Any, path: str, descriptions: bool) -> None:
     apply = _MARKERS.get(type(marker))
     if apply is not None:
         apply(schema, marker)
+
+
+_BOUNDS = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern")
+
+
+def _check_bounds(metadata: list[Any], path: str) -> None:
+    """A bound is said once: msgspec refuses to decode what has two."""
+    said = [
+        name for one in metadata if isinstance(one, msgspec.Meta) for name in _BOUNDS if getattr(one, name) is not None
+    ]
+    twice = next((name for name in said if said.count(name) > 1), "")
+    if twice:
+        raise SchemaError(f"{path}: {twice} is said twice, by the type and by the field; say it once")
 
 
 def _meta(schema: Document, meta: msgspec.Meta, path: str, descriptions: bool) -> None:
@@ -257,68 +277,6 @@ _MARKERS: dict[type, Callable[[Document, Any], None]] = {
     m.Embedded: _set(**{"x-kubernetes-embedded-resource": True, "type": "object"}),
 }
 
-_SCALARS: dict[Any, Callable[[], Document]] = {
-    str: lambda: {"type": "string"},
-    bool: lambda: {"type": "boolean"},
-    int: lambda: {"type": "integer"},
-    bytes: lambda: {"format": "byte", "type": "string"},
-    datetime: lambda: {"format": "date-time", "type": "string"},
-    MicroTime: lambda: {"format": "date-time", "type": "string"},
-    Duration: lambda: {"type": "string"},
-    Quantity: lambda: {
-        "anyOf": [{"type": "integer"}, {"type": "string"}],
-        "pattern": QUANTITY_PATTERN,
-        "x-kubernetes-int-or-string": True,
-    },
-    msgspec.Raw: lambda: {"x-kubernetes-preserve-unknown-fields": True},
-}
-
-
-def _condition() -> Document:
-    """`metav1.Condition`, with the bounds that every Kubernetes API puts on it."""
-    name = r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
-    return {
-        "description": "One observation about the state of the object.",
-        "properties": {
-            "lastTransitionTime": {
-                "description": "When the status last changed.",
-                "format": "date-time",
-                "type": "string",
-            },
-            "message": {
-                "description": "Details of the last change, for a person to read.",
-                "maxLength": 32768,
-                "type": "string",
-            },
-            "observedGeneration": {
-                "description": "The metadata.generation that the observation was made of.",
-                "format": "int64",
-                "minimum": 0,
-                "type": "integer",
-            },
-            "reason": {
-                "description": "Why the status last changed: one word in CamelCase, for programs.",
-                "maxLength": 1024,
-                "minLength": 1,
-                "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$",
-                "type": "string",
-            },
-            "status": {
-                "description": "True, False or Unknown.",
-                "enum": ["True", "False", "Unknown"],
-                "type": "string",
-            },
-            "type": {
-                "description": "What was observed, in CamelCase.",
-                "maxLength": 316,
-                "pattern": f"^{name}(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
-                "type": "string",
-            },
-        },
-        "required": ["lastTransitionTime", "message", "reason", "status", "type"],
-        "type": "object",
-    }
-
 
 def without_descriptions(schema: Any) -> Any:
     """The schema alone. A *property* called `description` is a schema itself, and stays."""
@@ -335,9 +293,3 @@ def without_descriptions(schema: Any) -> Any:
         for key, value in schema.items()
         if key != "description"
     }
-
-
-_KNOWN_STRUCTS: dict[type, Callable[[], Document]] = {
-    Condition: _condition,
-    ObjectMeta: lambda: {"type": "object"},
-}

@@ -262,8 +262,8 @@ def test_a_definition_says_everything_that_was_declared() -> None:
 def test_versions_go_together_with_one_that_is_stored() -> None:
     definition = crds_of([Server, old_server(storage=False, deprecated="use v1")])[0]
     versions = definition["spec"]["versions"]
-    assert [(version["name"], version["storage"]) for version in versions] == [("v1beta1", False), ("v1", True)]
-    assert versions[0]["deprecationWarning"] == "use v1"
+    assert [(version["name"], version["storage"]) for version in versions] == [("v1", True), ("v1beta1", False)]
+    assert versions[1]["deprecationWarning"] == "use v1"
 
 
 def test_two_storage_versions_are_refused() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from kapstan.generate.schema import QUANTITY_PATTERN, type_schema, without_descriptions
+from kapstan.generate.known import QUANTITY_PATTERN
+from kapstan.generate.schema import type_schema, without_descriptions
 from kapstan.machinery.meta import Condition
 
 __all__ = ("Hint", "hint_of")
