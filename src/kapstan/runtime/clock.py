@@ -1,12 +1,13 @@
-"""Clock: what queues need of time. The event loop is one; FakeClock is one that a test advances itself."""
+"""Clock: what queues need of time. LoopClock is the event loop's; FakeClock is one that a test advances itself."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, Protocol
 
-__all__ = ("Clock", "FakeClock", "Timer")
+__all__ = ("Clock", "FakeClock", "LoopClock", "Timer")
 
 
 class Timer(Protocol):
@@ -21,6 +22,17 @@ class Clock(Protocol):
     def time(self) -> float: ...
 
     def call_at(self, when: float, callback: Callable[[], Any]) -> Timer: ...
+
+
+class LoopClock:
+    """The time of the event loop that runs when it is first asked: a queue may be made before there is one."""
+
+    def time(self) -> float:
+        self.time = asyncio.get_running_loop().time  # type: ignore[method-assign] # from now on without a detour
+        return self.time()
+
+    def call_at(self, when: float, callback: Callable[[], Any]) -> Timer:
+        return asyncio.get_running_loop().call_at(when, callback)
 
 
 class FakeClock:

@@ -92,6 +92,10 @@ class Family(Generic[I]):
             child = self._children[values] = self.make()
         return child
 
+    def adopt(self, instrument: I, *values: str) -> None:
+        """Export an instrument that somebody else keeps."""
+        self._children[values] = instrument
+
     def remove(self, *values: str) -> None:
         self._children.pop(values, None)
 

@@ -56,10 +56,22 @@ class Bucket:
         self._tokens, self._at = float(burst), time()
 
     def when(self, key: Hashable) -> float:
-        now = self._time()
-        self._tokens = min(float(self._burst), self._tokens + (now - self._at) * self._rate) - 1
-        self._at = now
+        self._refill()
+        self._tokens -= 1
         return max(0.0, -self._tokens / self._rate)
+
+    def take(self) -> bool:
+        """Take a token if there is one."""
+        self._refill()
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
+    def _refill(self) -> None:
+        now = self._time()
+        self._tokens = min(float(self._burst), self._tokens + (now - self._at) * self._rate)
+        self._at = now
 
     def forget(self, key: Hashable) -> None:
         """A bucket knows no keys."""

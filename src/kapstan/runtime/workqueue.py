@@ -24,8 +24,8 @@ from heapq import heappop, heappush
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from kapstan.runtime.clock import Clock, Timer
-from kapstan.runtime.metrics import Histogram
+from kapstan.runtime.clock import Clock, LoopClock, Timer
+from kapstan.runtime.metrics import Counter, Histogram
 from kapstan.runtime.ratelimiter import RateLimiter, exponential
 
 __all__ = ("LOW_PRIORITY", "Item", "QueueStats", "ShutDown", "WorkQueue")
@@ -48,8 +48,8 @@ class QueueStats:
     __slots__ = ("adds", "queue_duration", "retries", "work_duration")
 
     def __init__(self) -> None:
-        self.adds = 0
-        self.retries = 0
+        self.adds = Counter()
+        self.retries = Counter()
         self.queue_duration = Histogram()
         self.work_duration = Histogram()
 
@@ -89,7 +89,7 @@ class WorkQueue(Generic[K]):
     def __init__(self, limiter: RateLimiter | None = None, *, clock: Clock | None = None) -> None:
         self.stats = QueueStats()
         self._limiter = limiter or exponential()
-        self._clock: Clock = clock or asyncio.get_running_loop()
+        self._clock = clock or LoopClock()
         # A key is in at most one of `_ready` and `_again`, and in `_waiting` only if it is in neither.
         self._ready: dict[K, Item[K]] = {}
         self._processing: dict[K, Item[K]] = {}
@@ -125,7 +125,7 @@ class WorkQueue(Generic[K]):
         """Have the key worked on again after its back-off."""
         if self._closed:
             return
-        self.stats.retries += 1
+        self.stats.retries.value += 1
         self.add(key, priority=priority, after=self._limiter.when(key))
 
     def forget(self, key: K) -> None:
@@ -148,11 +148,11 @@ class WorkQueue(Generic[K]):
         if key in self._processing:
             again = self._again.get(key)
             if again is None:
-                self.stats.adds += 1
+                self.stats.adds.value += 1
             if again is None or priority > again:
                 self._again[key] = priority
             return
-        self.stats.adds += 1
+        self.stats.adds.value += 1
         self._push(key, priority, self._clock.time())
 
     def _push(self, key: K, priority: int, since: float) -> None:

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import time
 from collections.abc import Callable, Mapping
 
 import pytest
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock jumps ahead instead of waiting."""
+    """An event loop whose clock jumps ahead instead of waiting, and stands still while anything runs."""
 
     def __init__(self) -> None:
-        self.skipped = 0.0
+        self.now = 1000.0
         super().__init__(_SkippingSelector(self))
 
     def time(self) -> float:
-        return super().time() + self.skipped
+        return self.now
 
 
 class _SkippingSelector(selectors.DefaultSelector):
@@ -31,10 +32,16 @@ class _SkippingSelector(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         only_the_loops_own_pipe = len(self.get_map()) <= 1
         if timeout is None or timeout <= 0 or not only_the_loops_own_pipe:
-            return super().select(timeout)
+            return self._really(timeout)
         ready = super().select(0)
         if not ready:
-            self._loop.skipped += timeout
+            self._loop.now += timeout
+        return ready
+
+    def _really(self, timeout: float | None) -> list[tuple[selectors.SelectorKey, int]]:
+        began = time.monotonic()
+        ready = super().select(timeout)
+        self._loop.now += time.monotonic() - began
         return ready
 
 

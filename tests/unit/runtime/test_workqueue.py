@@ -260,5 +260,5 @@ async def test_durations_and_counts_are_kept(queue: WorkQueue[str], clock: FakeC
     clock.advance(3)
     assert queue.running() == [3]
     item.done()
-    assert (queue.stats.adds, queue.stats.retries) == (1, 0)
+    assert (queue.stats.adds.value, queue.stats.retries.value) == (1, 0)
     assert (queue.stats.queue_duration.sum, queue.stats.work_duration.sum) == (2, 3)
