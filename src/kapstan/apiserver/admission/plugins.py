@@ -22,6 +22,7 @@ from kapstan.apiserver.admission.webhook.services import Services
 from kapstan.apiserver.admission.webhook.validating import ValidatingWebhooks
 from kapstan.apiserver.authz.authorizer import ClusterAuthorizer
 from kapstan.apiserver.authz.escalation import EscalationCheck
+from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.storage.interface import Storage
 
 __all__ = ("ClusterAdmission",)
@@ -35,24 +36,37 @@ class ClusterAdmission:
         self.services = Services(storage)
         dispatcher, conditions = Dispatcher(client, self.services), Conditions()
         self.plugins = default_plugins(storage, authorizer)
+        self._chosen: dict[tuple[ServedKind, str, str], tuple[Plugin, ...]] = {}
+        self._generation = -1
         self._mutating = MutatingWebhooks(storage, dispatcher, conditions)
         self._validating = ValidatingWebhooks(storage, dispatcher, conditions)
-        self._escalation = EscalationCheck(authorizer)
+        self._last = EscalationCheck(authorizer)
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
-        plugins = [plugin for plugin in self.plugins if plugin.handles(attributes)]
+        plugins = self._plugins(attributes)
         mutation = self._mutating.mutation(attributes)
         await _mutate(plugins, mutation, attributes)
         if mutation is not None and mutation.changed:
             await _mutate(plugins, mutation, attributes)
-        if self._escalation.handles(attributes):
-            await self._escalation.admit(attributes)
+        if self._last.handles(attributes):
+            await self._last.admit(attributes)
 
     async def validate(self, attributes: AdmissionAttributes) -> None:
-        for plugin in self.plugins:
-            if plugin.handles(attributes):
-                await plugin.validate(attributes)
+        for plugin in self._plugins(attributes):
+            await plugin.validate(attributes)
         await self._validating.validate(attributes)
+
+    def _plugins(self, attributes: AdmissionAttributes) -> tuple[Plugin, ...]:
+        """Those that have to do with such a write: that depends on what is written and how, on nothing else."""
+        generation = attributes.request.cluster.kinds.generation
+        if generation != self._generation:
+            self._chosen.clear()
+            self._generation = generation
+        key = (attributes.kind, attributes.subresource, attributes.operation)
+        found = self._chosen.get(key)
+        if found is None:
+            found = self._chosen[key] = tuple(one for one in self.plugins if one.handles(attributes))
+        return found
 
 
 async def _mutate(plugins: Sequence[Plugin], mutation: Mutation | None, attributes: AdmissionAttributes) -> None:

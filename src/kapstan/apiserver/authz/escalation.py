@@ -38,16 +38,13 @@ class EscalationCheck(Plugin):
 
     def handles(self, attributes: AdmissionAttributes) -> bool:
         group, _, resource = attributes.kind.gvr
-        return (
-            group == GROUP
-            and resource in _ROLES + _BINDINGS
-            and attributes.operation in ("CREATE", "UPDATE")
-            and MASTERS not in attributes.user.groups
-        )
+        return group == GROUP and resource in _ROLES + _BINDINGS and attributes.operation in ("CREATE", "UPDATE")
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         written, old = attributes.object, attributes.old
         assert written is not None
+        if MASTERS in attributes.user.groups:
+            return
         if old is not None and _only_collected_fields_differ(written, old):
             return
         if attributes.kind.gvr.resource in _ROLES:
