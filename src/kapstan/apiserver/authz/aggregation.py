@@ -1,7 +1,6 @@
 """Aggregated ClusterRoles: their rules are the union of the rules of the roles that they select.
 
-`reconcile` writes them. It is due for every aggregated role whenever any ClusterRole changes: which role selects which
-is known only by looking.
+Which role selects which is known only by looking, so every change of a ClusterRole has all aggregated ones looked at.
 """
 
 from __future__ import annotations
@@ -10,13 +9,16 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.authz.rules import rules_of
+from kapstan.apiserver.controllers.serving import controller_api
+from kapstan.apiserver.controllers.work import WorkQueue
+from kapstan.apiserver.storage.interface import Event, Record
 from kapstan.machinery import codec, labels
 from kapstan.machinery.gvk import GroupVersionResource
 
 if TYPE_CHECKING:
     from kapstan.apiserver.cluster import LogicalCluster
 
-__all__ = ("CLUSTER_ROLES", "FIELD_MANAGER", "aggregated_rules", "is_aggregated", "reconcile")
+__all__ = ("CLUSTER_ROLES", "FIELD_MANAGER", "RoleAggregation", "aggregated_rules", "is_aggregated")
 
 CLUSTER_ROLES = GroupVersionResource("rbac.authorization.k8s.io", "v1", "clusterroles")
 FIELD_MANAGER = "clusterrole-aggregation-controller"
@@ -56,22 +58,63 @@ def _identity(rule: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(rule.get(key) or ()) for key in _LISTS)
 
 
-async def reconcile(cluster: LogicalCluster, name: str) -> None:
-    """Give an aggregated ClusterRole the rules that it should have."""
-    records = cluster.storage.list(CLUSTER_ROLES.group_resource)
-    roles = [codec.decode_any(record.value) for record in records]
-    role = next((one for one in roles if _name(one) == name), None)
-    if role is None or not is_aggregated(role):
-        return
-    rules = aggregated_rules(role, roles)
-    if rules_of({"rules": rules}) == rules_of(role):
-        return
-    await cluster.api.patch(
-        CLUSTER_ROLES,
-        name,
-        "",
-        {"apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": name}, "rules": rules},
-        type="application/apply-patch+yaml",
-        force=True,
-        field_manager=FIELD_MANAGER,
-    )
+class RoleAggregation:
+    """The controller of one cluster: every aggregated role is due whenever any ClusterRole changes."""
+
+    def __init__(self, cluster: LogicalCluster) -> None:
+        self._storage = cluster.storage
+        self._api = controller_api(cluster, FIELD_MANAGER)
+        self._aggregated: set[str] = set()
+        self._queue: WorkQueue[str] = WorkQueue(cluster, "role aggregation", self.reconcile)
+        self._stop = self._storage.observe(self._observe, CLUSTER_ROLES.group_resource)
+
+    def start(self) -> None:
+        """Look at what was there before us."""
+        for record in self._storage.list(CLUSTER_ROLES.group_resource):
+            self._note(record)
+        self._all_due()
+
+    async def idle(self) -> None:
+        await self._queue.idle()
+
+    def close(self) -> None:
+        self._stop()
+        self._queue.close()
+
+    async def reconcile(self, name: str) -> None:
+        """Give an aggregated ClusterRole the rules that it should have."""
+        records = self._storage.list(CLUSTER_ROLES.group_resource)
+        roles = [codec.decode_any(record.value) for record in records]
+        role = next((one for one in roles if _name(one) == name), None)
+        if role is None or not is_aggregated(role):
+            return
+        rules = aggregated_rules(role, roles)
+        if rules_of({"rules": rules}) == rules_of(role):
+            return
+        await self._api.patch(
+            CLUSTER_ROLES,
+            name,
+            "",
+            {"apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": name}, "rules": rules},
+            type="application/apply-patch+yaml",
+            force=True,
+            field_manager=FIELD_MANAGER,
+        )
+
+    def _observe(self, event: Event) -> None:
+        if event.type == "DELETED":
+            self._aggregated.discard(event.record.name)
+        else:
+            self._note(event.record)
+        self._all_due()
+
+    def _note(self, record: Record) -> None:
+        """Without decoding: who is noted by mistake is found out when it is its turn."""
+        if b'"aggregationRule"' in record.value:
+            self._aggregated.add(record.name)
+        else:
+            self._aggregated.discard(record.name)
+
+    def _all_due(self) -> None:
+        for name in self._aggregated:
+            self._queue.add(name)

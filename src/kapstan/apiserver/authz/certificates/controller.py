@@ -1,7 +1,4 @@
-"""Deciding about certificate signing requests, as kube-controller-manager's approver, signers and cleaner do.
-
-`reconcile` brings one request as far as it can be brought; what is left is somebody's decision.
-"""
+"""Certificate signing requests, handled as kube-controller-manager's approver, signers and cleaner handle them."""
 
 from __future__ import annotations
 
@@ -15,66 +12,102 @@ from cryptography import x509
 from kapstan.apiserver.authz.certificates.approval import automatic_approval
 from kapstan.apiserver.authz.certificates.request import InvalidRequest, SigningRequest, has_condition
 from kapstan.apiserver.authz.certificates.signers import Unacceptable, check, is_known, sign
+from kapstan.apiserver.controllers.serving import controller_api
+from kapstan.apiserver.controllers.work import WorkQueue
+from kapstan.apiserver.storage.interface import Event
 from kapstan.machinery.gvk import GroupVersionResource
 
 if TYPE_CHECKING:
     from kapstan.apiserver.cluster import LogicalCluster
 
-__all__ = ("REQUESTS", "is_outdated", "reconcile")
+__all__ = ("REQUESTS", "CertificateController", "is_outdated")
 
 logger = logging.getLogger(__name__)
 
 REQUESTS = GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests")
 
+_CLEAN_EVERY = 3600.0
 _DECIDED_FOR = timedelta(hours=1)
 _PENDING_FOR = timedelta(hours=24)
 
 Object = dict[str, Any]
 
 
-async def reconcile(cluster: LogicalCluster, name: str, now: datetime | None = None) -> None:
-    """Approve the request if that goes without saying, sign it if it is approved, fail it if it cannot be signed."""
-    now = now or datetime.now(UTC)
-    document = await cluster.api.find(REQUESTS, name)
-    if document is None or has_condition(document, "Denied") or has_condition(document, "Failed"):
-        return
-    if (document.get("status") or {}).get("certificate"):
-        return
-    try:
-        request = SigningRequest(document)
-    except InvalidRequest as error:
-        logger.warning("certificate signing request %s: %s", name, error)
-        return
-    if not has_condition(document, "Approved"):
-        message = automatic_approval(request, cluster.authorizer)
-        if not message:
+class CertificateController:
+    """The controller of one cluster. It brings each request as far as it can be brought; the rest is a decision."""
+
+    def __init__(self, cluster: LogicalCluster) -> None:
+        self._cluster = cluster
+        self._api = controller_api(cluster, "certificate-controller")
+        self._queue: WorkQueue[str] = WorkQueue(cluster, "certificate signing requests", self.reconcile)
+        self._stop = cluster.storage.observe(self._observe, REQUESTS.group_resource)
+
+    def start(self) -> None:
+        """Look at what was there before us."""
+        for record in self._cluster.storage.list(REQUESTS.group_resource):
+            self._queue.add(record.name)
+
+    async def idle(self) -> None:
+        await self._queue.idle()
+
+    def close(self) -> None:
+        self._stop()
+        self._queue.close()
+
+    def _observe(self, event: Event) -> None:
+        if event.type != "DELETED":
+            self._queue.add(event.record.name)
+
+    async def reconcile(self, name: str, now: datetime | None = None) -> None:
+        """Approve what goes without saying, sign what is approved, fail what cannot be signed, delete what is old."""
+        now = now or datetime.now(UTC)
+        document = await self._api.find(REQUESTS, name)
+        if document is None:
             return
-        document = await _approve(cluster, document, message)
-    if is_known(request.signer):
-        await _sign(cluster, document, request, now)
+        if is_outdated(document, now):
+            await self._api.delete(REQUESTS, name)
+            return
+        self._queue.add_after(name, _CLEAN_EVERY)
+        if not _is_open(document):
+            return
+        try:
+            request = SigningRequest(document)
+        except InvalidRequest as error:
+            logger.warning("certificate signing request %s: %s", name, error)
+            return
+        if not has_condition(document, "Approved"):
+            message = automatic_approval(request, self._cluster.authorizer)
+            if not message:
+                return
+            document = await self._approve(document, message)
+        if is_known(request.signer):
+            await self._sign(document, request, now)
+
+    async def _approve(self, document: Object, message: str) -> Object:
+        condition = {"type": "Approved", "status": "True", "reason": "AutoApproved", "message": message}
+        return await self._api.update(_with_condition(document, condition), subresource="approval")
+
+    async def _sign(self, document: Object, request: SigningRequest, now: datetime) -> None:
+        try:
+            check(request)
+        except Unacceptable as error:
+            condition = {
+                "type": "Failed",
+                "status": "True",
+                "reason": "SignerValidationFailure",
+                "message": str(error),
+                "lastUpdateTime": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            }
+            await self._api.update(_with_condition(document, condition), subresource="status")
+            return
+        certificate = base64.b64encode(sign(self._cluster.credentials.ca, request, now)).decode()
+        status = {**(document.get("status") or {}), "certificate": certificate}
+        await self._api.update({**document, "status": status}, subresource="status")
 
 
-async def _approve(cluster: LogicalCluster, document: Object, message: str) -> Object:
-    condition = {"type": "Approved", "status": "True", "reason": "AutoApproved", "message": message}
-    return await cluster.api.update(_with_condition(document, condition), subresource="approval")
-
-
-async def _sign(cluster: LogicalCluster, document: Object, request: SigningRequest, now: datetime) -> None:
-    try:
-        check(request)
-    except Unacceptable as error:
-        condition = {
-            "type": "Failed",
-            "status": "True",
-            "reason": "SignerValidationFailure",
-            "message": str(error),
-            "lastUpdateTime": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        }
-        await cluster.api.update(_with_condition(document, condition), subresource="status")
-        return
-    certificate = base64.b64encode(sign(cluster.credentials.ca, request, now)).decode()
-    status = {**(document.get("status") or {}), "certificate": certificate}
-    await cluster.api.update({**document, "status": status}, subresource="status")
+def _is_open(document: Object) -> bool:
+    decided = has_condition(document, "Denied") or has_condition(document, "Failed")
+    return not decided and not (document.get("status") or {}).get("certificate")
 
 
 def _with_condition(document: Object, condition: Object) -> Object:
