@@ -173,13 +173,13 @@ def has_embedded(schema: Schema) -> bool:
     return schema.embedded_resource or any(map(has_embedded, nodes))
 
 
-def coerce_embedded(obj: dict[str, Any], schema: Schema) -> tuple[FieldError | None, list[str]]:
+def coerce_embedded(value: Any, schema: Schema, path: Path | None = None) -> tuple[FieldError | None, list[str]]:
     """Coerce the metadata of embedded resources in place.
 
     Returns the first thing that does not fit, if any, and the paths of unknown fields, sorted.
     """
     unknown: list[str] = []
-    error = _coerce(obj, schema, Path(), unknown)
+    error = _coerce(value, schema, path or Path(), unknown)
     return error, sorted(unknown)
 
 

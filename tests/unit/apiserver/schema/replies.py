@@ -11,6 +11,7 @@ from kapstan.apiserver.schema.coerce import InvalidMetadata
 from kapstan.apiserver.schema.custom import CustomResourceSchema
 from kapstan.apiserver.schema.objectmeta import validate_object_meta, validate_object_meta_update
 from kapstan.apiserver.schema.regexp import InvalidRegexp, compile_regexp
+from kapstan.apiserver.schema.structural import validate_schemas
 from kapstan.machinery import fields, labels, names
 from kapstan.machinery.golang import quote
 from kapstan.machinery.validation import FieldError
@@ -65,6 +66,11 @@ def _resource(question: Question) -> Answer:
     return {**answer, "errors": _errors(errors)}
 
 
+def _definition(question: Question) -> Answer:
+    old = question.get("old")
+    return {"errors": _errors(validate_schemas(question["object"]["spec"], old["spec"] if old else None))}
+
+
 def _regexp(question: Question) -> Answer:
     try:
         regexp = compile_regexp(question["text"])
@@ -108,6 +114,7 @@ def _names(question: Question) -> Answer:
 
 
 _HANDLERS: dict[str, Callable[[Question], Answer]] = {
+    "crd": _definition,
     "fields": _fields,
     "format": _format,
     "labels": _labels,
