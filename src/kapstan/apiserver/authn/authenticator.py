@@ -87,8 +87,9 @@ class Authenticator:
     def _static_user(self, token: str) -> UserInfo | None:
         """Compared in constant time, so that timing tells nothing of how much of a token was right."""
         found = None
+        given = token.encode("utf-8", "surrogateescape")  # headers may hold bytes that are no text
         for known, user in self._static.items():
-            if hmac.compare_digest(known.encode(), token.encode()):
+            if hmac.compare_digest(known.encode(), given):
                 found = user
         return found
 

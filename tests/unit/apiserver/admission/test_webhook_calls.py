@@ -139,6 +139,9 @@ async def test_a_useless_answer_is_told_as_kubernetes_tells_it(
         (lambda _: web.Response(text="hello"), f"{CALL}couldn't get version/kind; json parse error: "),
         (lambda _: web.json_response({**REVIEW, "response": {"uid": "zzz"}}), f"{INVALID}expected response.uid="),
         (lambda _: {"allowed": True, "patch": "!!", "patchType": "JSONPatch"}, CALL),
+        (lambda _: {"allowed": True, "warnings": 7}, CALL),
+        (lambda _: {"allowed": "yes"}, CALL),
+        (lambda _: web.json_response([REVIEW]), CALL),
         (
             lambda _: {"allowed": True, "patch": base64.b64encode(b"hello").decode(), "patchType": "JSONPatch"},
             "received undecodable patch in webhook response: ",

@@ -78,6 +78,11 @@ def test_static_tokens(objects: Objects) -> None:
         authenticate(authenticator, "Bearer s3cres")
 
 
+def test_bytes_that_are_no_text_are_no_token(objects: Objects) -> None:
+    with pytest.raises(Unauthorized):
+        authenticate(make(objects, static={"s3cret": UserInfo("alice")}), "Bearer \udcff\udcfe")
+
+
 @pytest.mark.parametrize("header", ["", "Basic YTpi", "Bearer", "Bearer ", "s3cret"])
 def test_who_presents_nothing_is_anonymous(objects: Objects, header: str) -> None:
     found = authenticate(make(objects), header)

@@ -14,7 +14,7 @@ from kapstan.apiserver.admission.webhook.conditions import Conditions
 from kapstan.apiserver.admission.webhook.configuration import MUTATING, Hook, Webhooks
 from kapstan.apiserver.admission.webhook.dispatch import Dispatcher, HookFailed, converted
 from kapstan.apiserver.admission.webhook.invocation import Invocation, Matcher, kind_of
-from kapstan.apiserver.admission.webhook.review import Response
+from kapstan.apiserver.admission.webhook.review import BadResponse, Response
 from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry import errors
 from kapstan.apiserver.registry.objects import clone, same
@@ -131,7 +131,7 @@ class _Versions:
                 "which is not supported for this operation"
             )
         if response.patch_type != "JSONPatch":
-            raise HookFailed(hook, f"unsupported patch type {quote(response.patch_type)}")
+            raise HookFailed(hook, f"unsupported patch type {quote(response.patch_type or '')}")
         patched = self._patched(operations)
         changed = not same(patched, self.object)
         self.object = patched
@@ -166,7 +166,9 @@ def _operations(hook: Hook, response: Response) -> list[Any]:
         return []
     undecodable = "received undecodable patch in webhook response"
     try:
-        operations = json.loads(response.patch)
+        operations = json.loads(response.operations())
+    except BadResponse as error:
+        raise HookFailed(hook, str(error)) from error
     except ValueError as error:
         raise HookFailed(hook, f"{undecodable}: {error}") from error
     if not isinstance(operations, list):

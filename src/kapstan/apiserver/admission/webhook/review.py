@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 from msgspec import Struct
 
 from kapstan.apiserver.admission.interface import AdmissionAttributes
 from kapstan.apiserver.admission.webhook.invocation import Invocation, admission_namespace, kind_of
 from kapstan.apiserver.authn.interface import user_info
+from kapstan.machinery import codec
 from kapstan.machinery.golang import quote
 from kapstan.machinery.gvk import GroupVersionKind, GroupVersionResource
 
@@ -28,14 +29,28 @@ class BadResponse(Exception):
     """What the webhook answered is no answer; the text is Kubernetes'."""
 
 
-class Response(Struct, kw_only=True):
-    """What a webhook decided."""
+class Response(Struct, rename="camel"):
+    """What a webhook decided, as it said it."""
 
-    allowed: bool
-    patch: bytes = b""
-    patch_type: str = ""
+    uid: str = ""
+    allowed: bool = False
+    patch: str = ""  # base64
+    patch_type: str | None = None
     status: Object | None = None
     warnings: list[str] = []
+
+    def operations(self) -> bytes:
+        """The patch itself, still undecoded JSON."""
+        try:
+            return base64.b64decode(self.patch, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise BadResponse(f"failed to call webhook: response.patch is not base64: {error}") from error
+
+
+class _Answer(Struct, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    response: Response | None = None
 
 
 class Review:
@@ -87,57 +102,42 @@ class Review:
 
     def response(self, answer: Any, *, mutating: bool) -> Response:
         """The decision in an answer; BadResponse says what is wrong with it."""
-        if not isinstance(answer, dict) or not isinstance(answer.get("response"), dict):
-            raise BadResponse("received invalid webhook response: webhook response was absent")
-        response = answer["response"]
+        try:
+            found = codec.convert(answer, _Answer)
+        except msgspec.ValidationError as error:
+            raise BadResponse(f"failed to call webhook: {error}") from error
+        response = found.response
+        if response is None:
+            raise _invalid("webhook response was absent")
         if self.version == "v1":
-            _check_v1(answer, response, self.uid, mutating)
-        patch = _decoded(response.get("patch"))
-        if self.version == "v1beta1":
-            patch_type = "JSONPatch" if patch and mutating else ""
-        else:
-            patch_type = response.get("patchType") or ""
-        return Response(
-            allowed=response.get("allowed") is True,
-            patch=patch if mutating else b"",
-            patch_type=patch_type,
-            status=response.get("status"),
-            warnings=[one for one in response.get("warnings") or () if isinstance(one, str)],
-        )
+            _check_v1(found, response, self.uid, mutating)
+        else:  # v1beta1 knew one type of patch, and asked for nothing else
+            response.patch_type = "JSONPatch" if response.patch else None
+        return response
 
 
-def _check_v1(answer: Mapping[str, Any], response: Mapping[str, Any], uid: str, mutating: bool) -> None:
-    given = response.get("uid", "")
-    if given != uid:
-        raise _invalid(f"expected response.uid={quote(uid)}, got {quote(str(given))}")
-    api_version, kind = answer.get("apiVersion", ""), answer.get("kind", "")
-    if (api_version, kind) != (f"{_GROUP}/v1", "AdmissionReview"):
-        shown = f"{api_version or '/'}, Kind={kind}"
+def _check_v1(answer: _Answer, response: Response, uid: str, mutating: bool) -> None:
+    if response.uid != uid:
+        raise _invalid(f"expected response.uid={quote(uid)}, got {quote(response.uid)}")
+    if (answer.api_version, answer.kind) != (f"{_GROUP}/v1", "AdmissionReview"):
+        shown = f"{answer.api_version or '/'}, Kind={answer.kind}"
         raise _invalid(f"expected webhook response of {_GROUP}/v1, Kind=AdmissionReview, got {shown}")
-    patch, patch_type = response.get("patch"), response.get("patchType")
     if not mutating:
-        if patch:
+        if response.patch:
             raise _invalid("validating webhook may not return response.patch")
-        if patch_type is not None:
+        if response.patch_type is not None:
             raise _invalid("validating webhook may not return response.patchType")
         return
-    if patch and patch_type is None:
+    if response.patch and response.patch_type is None:
         raise _invalid("webhook returned response.patch but not response.patchType")
-    if not patch and patch_type is not None:
+    if not response.patch and response.patch_type is not None:
         raise _invalid("webhook returned response.patchType but not response.patch")
-    if patch_type == "":
+    if response.patch_type == "":
         raise _invalid('webhook returned invalid response.patchType of ""')
 
 
 def _invalid(why: str) -> BadResponse:
     return BadResponse(f"received invalid webhook response: {why}")
-
-
-def _decoded(patch: Any) -> bytes:
-    try:
-        return base64.b64decode(patch or "", validate=True)
-    except (binascii.Error, TypeError, ValueError) as error:
-        raise BadResponse(f"failed to call webhook: response.patch is not base64: {error}") from error
 
 
 def _kind(gvk: GroupVersionKind) -> Object:
