@@ -30,6 +30,7 @@ __all__ = (
     "Operation",
     "RawAdmission",
     "convert",
+    "declared",
     "defaulter",
     "raw_webhook",
     "validator",
@@ -160,6 +161,14 @@ def convert(source: type[Resource], target: type[Resource]) -> Callable[[F], F]:
         return function
 
     return declare
+
+
+def declared(webhook: Any) -> Admission | RawAdmission | Conversion:
+    """What a decorated function declares; TypeError if it is none."""
+    found = webhook if isinstance(webhook, Struct) else getattr(webhook, "__webhook__", None)
+    if isinstance(found, Admission | RawAdmission | Conversion):
+        return found
+    raise TypeError(f"{webhook!r} is no webhook: decorate it with @defaulter, @validator, @convert or @raw_webhook")
 
 
 def admission_path(verb: str, gvk: GroupVersionKind) -> str:

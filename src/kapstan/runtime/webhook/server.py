@@ -26,7 +26,7 @@ from kapstan.runtime.webhook.admission import (
     write_review,
 )
 from kapstan.runtime.webhook.conversion import Converter
-from kapstan.runtime.webhook.declaration import Admission, Conversion, RawAdmission
+from kapstan.runtime.webhook.declaration import Admission, Conversion, RawAdmission, declared
 
 __all__ = ("WebhookServer",)
 
@@ -63,16 +63,15 @@ class WebhookServer:
 
     def add(self, function: Any) -> None:
         """Serve a function that was decorated as a webhook; ValueError if its path is taken."""
-        declared = function if isinstance(function, Admission | RawAdmission | Conversion) else function.__webhook__
-        match declared:
-            case Conversion():
-                self._converter.add(declared)
+        match declared(function):
+            case Conversion() as conversion:
+                self._converter.add(conversion)
                 self._paths[CONVERSION_PATH] = self._convert
-            case RawAdmission():
-                self._serve(declared.path, RawHandler(declared))
-            case Admission():
-                self._serve(declared.path, AdmissionHandler(declared))
-                self.declarations.append(declared)
+            case RawAdmission() as raw:
+                self._serve(raw.path, RawHandler(raw))
+            case Admission() as admission:
+                self._serve(admission.path, AdmissionHandler(admission))
+                self.declarations.append(admission)
 
     def use_certificate(self, certificate: Certificate) -> None:
         """Serve with another certificate than it was made with; before it starts."""
