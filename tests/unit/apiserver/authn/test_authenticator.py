@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from cryptography.hazmat.primitives import serialization
 
 from kapstan.apiserver.authn.authenticator import Authenticator
 from kapstan.apiserver.authn.jwt import InvalidToken, Signer
-from kapstan.apiserver.authn.oidc import configuration, key_set
+from kapstan.apiserver.authn.oidc import configuration, key_set, paths
 from kapstan.apiserver.authn.serviceaccount import ServiceAccountTokens
+from kapstan.apiserver.http.message import HTTPRequest
 from kapstan.apiserver.request import UserInfo
 from kapstan.machinery.errors import Unauthorized
 from kapstan.machinery.pki import KeyPair, new_ca, new_signing_key
@@ -300,3 +302,22 @@ def test_discovery_says_where_the_keys_are(objects: Objects) -> None:
         "id_token_signing_alg_values_supported": ["ES256"],
     }
     assert [key["kid"] for key in key_set(tokens)["keys"]] == [tokens.verifiers[0].key_id]
+
+
+async def test_discovery_is_served(objects: Objects) -> None:
+    cluster = objects.request(UserInfo("x"), "get", "v1", "ConfigMap", "default").cluster
+    cluster.address = "127.0.0.1:6443"
+    served = {path: serve(_request(path)) for path, serve in paths(cluster).items()}
+    assert {path: answer.content_type for path, answer in served.items()} == {
+        "/.well-known/openid-configuration": "application/json",
+        "/openid/v1/jwks": "application/jwk-set+json",
+    }
+    assert json.loads(served["/openid/v1/jwks"].body) == key_set(cluster.tokens)
+    assert all(answer.headers == {"Cache-Control": "public, max-age=3600"} for answer in served.values())
+
+
+def _request(path: str) -> HTTPRequest:
+    async def nothing(limit: int) -> bytes:
+        return b""
+
+    return HTTPRequest("GET", path, "", {}, nothing)
