@@ -16,6 +16,7 @@ DEFAULT_CPU_UTILIZATION = 80
 _APPS = f"{API}apps/v1."
 _BATCH = f"{API}batch/v1."
 _AUTOSCALING = f"{API}autoscaling/v2."
+_METRICS_ANNOTATION = "autoscaling.alpha.kubernetes.io/metrics"
 _MAX_INT32 = 2**31 - 1
 _SCALE_UP = {
     "stabilizationWindowSeconds": 0,
@@ -56,7 +57,6 @@ def _stateful_set(spec: Object) -> None:
         strategy.setdefault("rollingUpdate", {})
     if strategy["type"] == "RollingUpdate" and "rollingUpdate" in strategy:
         strategy["rollingUpdate"].setdefault("partition", 0)
-        strategy["rollingUpdate"].setdefault("maxUnavailable", 1)
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
     retention.setdefault("whenDeleted", "Retain")
     retention.setdefault("whenScaled", "Retain")
@@ -86,6 +86,12 @@ def _pod_condition_pattern(pattern: Object) -> None:
         pattern["status"] = "True"
 
 
+def _autoscaler_v1(scaler: Object) -> None:
+    """Without any metric, autoscalers look at the CPU."""
+    if _METRICS_ANNOTATION not in (scaler["metadata"].get("annotations") or {}):
+        scaler["spec"].setdefault("targetCPUUtilizationPercentage", DEFAULT_CPU_UTILIZATION)
+
+
 def _autoscaler(spec: Object) -> None:
     spec.setdefault("minReplicas", 1)
     if "metrics" not in spec:
@@ -103,6 +109,7 @@ DEFAULTS: Mapping[str, Default] = {
     f"{_APPS}DaemonSetSpec": _daemon_set,
     f"{_APPS}DeploymentSpec": _deployment,
     f"{_APPS}StatefulSetSpec": _stateful_set,
+    f"{API}autoscaling/v1.HorizontalPodAutoscaler": _autoscaler_v1,
     f"{_AUTOSCALING}HorizontalPodAutoscalerSpec": _autoscaler,
     f"{_BATCH}Job": _job,
     f"{_BATCH}PodFailurePolicyOnPodConditionsPattern": _pod_condition_pattern,

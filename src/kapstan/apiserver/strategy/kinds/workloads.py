@@ -43,12 +43,20 @@ class JobStrategy(BuiltinStrategy):
     """A job selects its pods by its own uid, unless it wants to select them itself."""
 
     def prepare_for_create(self, request: Request, obj: Object) -> None:
-        spec, metadata = obj["spec"], obj["metadata"]
-        if not spec.get("manualSelector"):
-            labels = spec["template"]["metadata"].setdefault("labels", {})
-            for prefix in ("", "batch.kubernetes.io/"):
-                labels.setdefault(f"{prefix}job-name", metadata["name"])
-                labels.setdefault(f"{prefix}controller-uid", metadata["uid"])
-            selector = spec.setdefault("selector", {})
-            selector.setdefault("matchLabels", {}).setdefault(_UID_LABEL, metadata["uid"])
+        if not obj["spec"].get("manualSelector"):
+            _select_by_uid(obj["spec"], obj["metadata"])
         super().prepare_for_create(request, obj)
+
+
+def _select_by_uid(spec: Object, metadata: Object) -> None:
+    template = spec["template"]["metadata"]
+    labels = dict(template.get("labels") or {})
+    has_own_labels = bool(metadata.get("labels")) and metadata["labels"] != labels
+    for prefix in ("", "batch.kubernetes.io/"):
+        labels.setdefault(f"{prefix}job-name", metadata["name"])
+        labels.setdefault(f"{prefix}controller-uid", metadata["uid"])
+    template["labels"] = labels
+    if not has_own_labels:
+        metadata["labels"] = dict(labels)
+    selector = spec.setdefault("selector", {})
+    selector.setdefault("matchLabels", {}).setdefault(_UID_LABEL, metadata["uid"])

@@ -85,7 +85,7 @@ class _Allocation:
                 raise self._invalid([FieldError.invalid(_SPEC.child("clusterIPs"), addresses, detail)])
             self._reserve(address)
         if not addresses:
-            found = self._taken.next_address(self._key)
+            found = str(SERVICE_NETWORK[0]) if self._dry_run else self._taken.next_address(self._key)
             if found is None:
                 raise internal(f'failed to allocate a serviceIP for Service "{self._name}": range is full')
             self._reserve(found)

@@ -1,0 +1,1 @@
+"""Controllers: what keeps a cluster in order by itself, as kube-controller-manager does for a real one."""

@@ -1,0 +1,71 @@
+"""All controllers together: which there are, and what they cost."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from kapstan.apiserver.bootstrap import new_cluster
+from kapstan.apiserver.controllers.manager import CONTROLLERS, KUBE_CONTROLLER_MANAGER, start
+from kapstan.machinery.gvk import GroupVersionKind
+
+from .conftest import World
+
+SERVICE = GroupVersionKind("", "v1", "Service")
+EVENT = GroupVersionKind("", "v1", "Event")
+
+
+async def test_clusters_that_do_nothing_have_no_tasks() -> None:
+    async with asyncio.TaskGroup() as tasks:
+        before = len(asyncio.all_tasks())
+        controllers = []
+        for number in range(20):
+            cluster = await new_cluster(f"test-{number}", tasks=tasks)
+            controllers.append(await start(cluster))
+        for one in controllers:
+            await one.idle()
+        await asyncio.sleep(0)
+        assert len(asyncio.all_tasks()) == before
+        for one in controllers:
+            one.close()
+
+
+async def test_controllers_can_be_left_out() -> None:
+    async with asyncio.TaskGroup() as tasks:
+        cluster = await new_cluster("test", tasks=tasks)
+        controllers = await start(cluster, without=KUBE_CONTROLLER_MANAGER)
+        await controllers.idle()
+        assert "event-expiry" in controllers
+        assert "garbage-collector-controller" not in controllers
+        assert await cluster.api.find(GroupVersionKind("", "v1", "ServiceAccount"), "default", "default") is None
+        controllers.close()
+
+
+async def test_a_name_that_no_controller_has_is_refused() -> None:
+    async with asyncio.TaskGroup() as tasks:
+        cluster = await new_cluster("test", tasks=tasks)
+        with pytest.raises(ValueError, match="no controller 'garbage'"):
+            await start(cluster, without=["garbage"])
+
+
+def test_names_are_those_of_kube_controller_manager() -> None:
+    assert set(KUBE_CONTROLLER_MANAGER) < set(CONTROLLERS)
+    assert "namespace-controller" in KUBE_CONTROLLER_MANAGER
+
+
+async def test_the_api_server_has_a_service(world: World) -> None:
+    service = await world.api.get(SERVICE, "kubernetes", "default")
+    assert service["spec"]["clusterIP"] == "10.96.0.1"
+    assert service["spec"]["ports"][0]["name"] == "https"
+    assert service["metadata"]["labels"] == {"component": "apiserver", "provider": "kubernetes"}
+
+
+async def test_two_services_never_get_the_same_address(world: World) -> None:
+    for number in range(50):
+        await world.create("Service", f"s-{number}", spec={"type": "NodePort", "ports": [{"port": 80}]})
+    services = await world.api.list(SERVICE, "default")
+    addresses = [service["spec"]["clusterIP"] for service in services]
+    ports = [port["nodePort"] for service in services for port in service["spec"]["ports"] if "nodePort" in port]
+    assert len(set(addresses)) == len(addresses) == 51
+    assert len(set(ports)) == len(ports) == 50
