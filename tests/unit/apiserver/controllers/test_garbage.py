@@ -194,7 +194,5 @@ async def test_many_dependents_go(world: World) -> None:
         await world.config_map(f"child-{number}", owner)
     await world.delete(owner)
     await world.settle()
-    names = {
-        one["metadata"]["name"] for one in await world.api.list(GroupVersionKind("", "v1", "ConfigMap"), "default")
-    }
+    names = {one["metadata"]["name"] for one in await world.api.list(CONFIG_MAP, "default")}
     assert not {name for name in names if name.startswith("child-")}
