@@ -33,22 +33,23 @@ _template: Snapshot | None = None
 
 async def new_cluster(
     name: str,
-    tasks: asyncio.TaskGroup,
     storage: MemoryStorage | None = None,
     *,
+    tasks: asyncio.TaskGroup | None = None,
     static_tokens: Mapping[str, UserInfo] | None = None,
     webhook_client: WebhookClient | None = None,
 ) -> LogicalCluster:
-    """A cluster with everything that it begins with, its work in the background run in `tasks`.
+    """A cluster with everything that it begins with; in memory unless a storage is given, which may be an old one.
 
-    In memory unless a storage is given, which may be an old one.
+    What it has to do in the background runs in `tasks`; without them it can only do what is done within a request.
     """
     persistent = storage is not None
     if storage is None:
         storage = MemoryStorage(await _shared())
     credentials = await Credentials.of(storage, persistent=persistent)
     cluster = LogicalCluster(name, storage, credentials, static_tokens=static_tokens, webhook_client=webhook_client)
-    cluster.host(tasks)
+    if tasks is not None:
+        cluster.host(tasks)
     if persistent:
         await _reconcile_roles(storage)
     await _create_namespaces(cluster)

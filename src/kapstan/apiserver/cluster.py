@@ -65,6 +65,7 @@ class LogicalCluster:
         self.custom_resources = CustomResources(self)
         self._static_tokens = static_tokens
         self._tasks: asyncio.TaskGroup | None = None
+        self._background: set[asyncio.Task[None]] = set()
 
     @cached_property
     def api(self) -> API:
@@ -124,7 +125,16 @@ class LogicalCluster:
         if self._tasks is None:
             work.close()
             raise RuntimeError("nobody hosts this cluster: see LogicalCluster.host")
-        self._tasks.create_task(_guarded(work, self.name))
+        task = self._tasks.create_task(_guarded(work, self.name))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def close(self) -> None:
+        """End watches and what goes on in the background. What is stored stays."""
+        self.watches.end()
+        self.custom_resources.close()
+        for task in tuple(self._background):
+            task.cancel()
 
 
 async def _guarded(work: Coroutine[Any, Any, None], name: str) -> None:

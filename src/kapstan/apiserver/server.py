@@ -49,9 +49,9 @@ class Endpoint:
         return kubeconfig(self.url, credentials.ca.cert_pem, client, cluster=self.cluster.name, user=user)
 
     async def close(self) -> None:
-        """Take no more connections and end those that there are."""
+        """Take no more connections, end those that there are, and let the cluster rest."""
         self._listener.close()
-        self.cluster.watches.end()
+        self.cluster.close()
         self._front.pre_shutdown()
         await self._front.shutdown(timeout=2.0)
 
@@ -108,8 +108,12 @@ class Server:
 class EmbeddedServer:
     """One logical cluster on loopback, in the caller's event loop: `async with EmbeddedServer() as server:`.
 
-    In memory unless `data_dir` is given.
+    In memory unless `data_dir` is given. It lives in a task of its own, so it may be entered in one task and left in
+    another, as fixtures do.
     """
+
+    cluster: LogicalCluster
+    endpoint: Endpoint
 
     def __init__(
         self,
@@ -126,9 +130,26 @@ class EmbeddedServer:
         self._name = name
         self._static_tokens = static_tokens
         self._synchronous: Synchronous = synchronous
-        self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> EmbeddedServer:
+        self._stop = asyncio.Event()
+        started: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._run(started))
+        self._task.add_done_callback(lambda _: started.cancel())
+        try:
+            await started
+        except asyncio.CancelledError:
+            if not self._task.done():
+                self._task.cancel()
+                raise
+            await self._task  # raises why it did not start
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._stop.set()
+        await self._task
+
+    async def _run(self, started: asyncio.Future[None]) -> None:
         async with AsyncExitStack() as stack:
             storage = None
             if self._data_dir is not None:
@@ -136,14 +157,11 @@ class EmbeddedServer:
                 stack.push_async_callback(database.close)
                 storage = await database.storage(self._name)
             server = await stack.enter_async_context(Server())
-            self.cluster = await new_cluster(self._name, server.tasks, storage, static_tokens=self._static_tokens)
+            self.cluster = await new_cluster(self._name, storage, tasks=server.tasks, static_tokens=self._static_tokens)
             stack.push_async_callback(self.cluster.webhook_client.close)
             self.endpoint = await server.add(self.cluster, self._host, self._port)
-            self._stack = stack.pop_all()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self._stack.aclose()
+            started.set_result(None)
+            await self._stop.wait()
 
     @property
     def url(self) -> str:

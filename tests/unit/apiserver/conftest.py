@@ -1,7 +1,9 @@
-"""A store of objects for tests of what reads storage but does not serve it."""
+"""What tests of the server share: a store of objects for what only reads storage, and whole servers."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -9,7 +11,9 @@ import pytest
 
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.credentials import Credentials
+from kapstan.apiserver.registry.api import API
 from kapstan.apiserver.request import Request, UserInfo
+from kapstan.apiserver.server import EmbeddedServer
 from kapstan.apiserver.storage.memory import MemoryStorage
 from kapstan.apiserver.storage.record import record_from_object
 from kapstan.machinery.gvk import GroupResource, GroupVersionKind
@@ -61,3 +65,23 @@ class Objects:
 @pytest.fixture
 def objects() -> Objects:
     return Objects()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[EmbeddedServer]:
+    """A whole server, in memory: it starts in milliseconds."""
+    async with EmbeddedServer() as server:
+        yield server
+
+
+@pytest.fixture
+async def durable(tmp_path: Path) -> AsyncIterator[EmbeddedServer]:
+    """A server whose objects are in a database."""
+    async with EmbeddedServer(data_dir=tmp_path, synchronous="NORMAL") as server:
+        yield server
+
+
+@pytest.fixture
+def api(server: EmbeddedServer) -> API:
+    """The server's cluster, from inside the process."""
+    return server.cluster.api

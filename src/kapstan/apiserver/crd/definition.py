@@ -25,7 +25,7 @@ Object = dict[str, Any]
 CRDS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
 _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
-_VERBS_WHILE_TERMINATING = ("delete", "deletecollection", "get", "list", "watch")
+_VERBS_WHILE_TERMINATING = ("delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _SUBRESOURCE_VERBS = ("get", "patch", "update")
 
 

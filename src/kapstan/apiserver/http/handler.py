@@ -69,7 +69,11 @@ async def _serve(cluster: LogicalCluster, http: HTTPRequest, where: Route, user:
 def _check_scope(kind: ServedKind, where: Route) -> None:
     """Namespaced objects are below a namespace; only lists and watches go across all of them."""
     misplaced = kind.namespaced and not where.namespace and (where.name_in_path or where.verb not in _LONG)
-    if not where.verb or (misplaced and where.verb not in ("list", "watch")):
+    if where.name_in_path:
+        allowed = where.verb != "create" or bool(where.subresource)
+    else:
+        allowed = where.verb in ("create", *_LONG)
+    if not allowed or (misplaced and where.verb not in ("list", "watch")):
         raise _generic(MethodNotAllowed, "the server does not allow this method on the requested resource")
     if misplaced or (not kind.namespaced and where.namespace and where.resource != "namespaces"):
         raise _generic(NotFound, "the server could not find the requested resource")

@@ -58,6 +58,7 @@ class Listener:
         self._make_context = context
         self._factory = factory
         self._context: ssl.SSLContext | None = None
+        self._handshakes: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(listening, self._accept)
 
@@ -69,6 +70,8 @@ class Listener:
     def close(self) -> None:
         self._loop.remove_reader(self._socket)
         self._socket.close()
+        for task in tuple(self._handshakes):
+            task.cancel()
 
     def _accept(self) -> None:
         """Take what waits, but not for ever: others want the event loop, too."""
@@ -84,7 +87,9 @@ class Listener:
                 return
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._tasks.create_task(self._serve(connection))
+            task = self._tasks.create_task(self._serve(connection))
+            self._handshakes.add(task)
+            task.add_done_callback(self._handshakes.discard)
 
     def _resume(self) -> None:
         if self._socket.fileno() != -1:
@@ -98,7 +103,7 @@ class Listener:
             await self._loop.connect_accepted_socket(
                 self._factory, connection, ssl=self._context, ssl_handshake_timeout=_HANDSHAKE_TIMEOUT
             )
-        except (OSError, TimeoutError):
+        except (OSError, TimeoutError, asyncio.CancelledError):
             connection.close()
 
 

@@ -144,6 +144,7 @@ class API:
         # Not a TaskGroup: it would wrap what the caller's own block raises.
         task = asyncio.create_task(watch.run(sink))
         task.add_done_callback(lambda _: sink.end())
+        await asyncio.sleep(0)  # it watches before the block begins
         try:
             yield sink.events()
         finally:

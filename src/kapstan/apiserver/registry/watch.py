@@ -41,6 +41,8 @@ class Watch:
     async def run(self, sink: Sink) -> None:
         """Send events until the time is over, the client too slow, or the kind not served any more."""
         request = self.request
+        if request.cluster.kinds.resource(request.kind.gvr) is not request.kind:
+            return  # dropped, or replaced by a new definition, since the watch was accepted
         watcher = Watcher(request.kind, request.cluster.storage, self._selection, self._representation, sink)
         forget = request.cluster.watches.add(request.kind, watcher.close)
         try:

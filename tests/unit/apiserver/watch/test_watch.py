@@ -1,0 +1,202 @@
+"""Watches: what a client sees first, what follows, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from kapstan.apiserver.registry import verbs, watch
+from kapstan.apiserver.registry.api import API, WatchEvent
+from kapstan.apiserver.registry.representation import AsObject
+from kapstan.apiserver.request import ListOptions
+from kapstan.apiserver.server import EmbeddedServer
+from kapstan.machinery.errors import APIError, Expired, Invalid, Timeout
+from kapstan.machinery.gvk import GroupVersionKind
+
+CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+
+
+async def create(api: API, name: str, **labels: str) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "default", "labels": labels}
+    return await api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+
+
+async def take(events: AsyncIterator[WatchEvent], count: int) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    async with asyncio.timeout(5):
+        while len(found) < count:
+            event = await anext(events)
+            found.append((event.type, event.object["metadata"].get("name", "")))
+    return found
+
+
+async def test_without_a_version_the_present_objects_come_first(api: API) -> None:
+    await create(api, "a")
+    async with api.watch(CONFIG_MAP, "default") as events:
+        assert await take(events, 1) == [("ADDED", "a")]
+        await create(api, "b")
+        await api.patch(CONFIG_MAP, "a", "default", {"data": {"x": "1"}})
+        await api.delete(CONFIG_MAP, "a", "default")
+        assert await take(events, 3) == [("ADDED", "b"), ("MODIFIED", "a"), ("DELETED", "a")]
+
+
+async def test_a_version_is_where_the_watch_goes_on(api: API) -> None:
+    await create(api, "a")
+    listed = await api.list(CONFIG_MAP, "default")
+    await create(api, "b")
+    options = ListOptions(resource_version=listed.resource_version)
+    async with api.watch(CONFIG_MAP, "default", options=options) as events:
+        await create(api, "c")
+        assert await take(events, 2) == [("ADDED", "b"), ("ADDED", "c")]
+
+
+async def test_other_namespaces_are_not_seen(api: API) -> None:
+    async with api.watch(CONFIG_MAP, "kube-system") as events:
+        await create(api, "a")
+        metadata = {"name": "b", "namespace": "kube-system"}
+        await api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+        assert await take(events, 1) == [("ADDED", "b")]
+
+
+async def test_leaving_the_selection_is_a_deletion_and_joining_it_a_creation(server: EmbeddedServer) -> None:
+    api = server.cluster.api
+    await create(api, "a", l="x")
+    async with api.watch(CONFIG_MAP, options=ListOptions(label_selector="l=x")) as events:
+        assert await take(events, 1) == [("ADDED", "a")]
+        await api.patch(CONFIG_MAP, "a", "default", {"metadata": {"labels": {"l": "y"}}})
+        async with asyncio.timeout(5):
+            left = await anext(events)
+        assert left.type == "DELETED"
+        assert left.object["metadata"]["labels"] == {"l": "x"}, "as it was while it was selected"
+        assert left.object["metadata"]["resourceVersion"] == str(server.cluster.storage.revision)
+        await api.patch(CONFIG_MAP, "a", "default", {"data": {"unseen": "1"}})
+        await api.patch(CONFIG_MAP, "a", "default", {"metadata": {"labels": {"l": "x"}}})
+        await api.delete(CONFIG_MAP, "a", "default")
+        assert await take(events, 2) == [("ADDED", "a"), ("DELETED", "a")]
+
+
+async def test_one_object_can_be_watched_by_its_name(api: API) -> None:
+    async with api.watch(CONFIG_MAP, "default", options=ListOptions(field_selector="metadata.name=b")) as events:
+        await create(api, "a")
+        await create(api, "b")
+        assert await take(events, 1) == [("ADDED", "b")]
+
+
+async def test_a_streamed_list_ends_with_a_marked_bookmark(server: EmbeddedServer) -> None:
+    api = server.cluster.api
+    await create(api, "a")
+    options = ListOptions(send_initial_events=True, allow_watch_bookmarks=True, resource_version_match="NotOlderThan")
+    async with api.watch(CONFIG_MAP, options=options) as events, asyncio.timeout(5):
+        assert (await anext(events)).type == "ADDED"
+        bookmark = await anext(events)
+    assert bookmark.type == "BOOKMARK"
+    assert bookmark.object == {
+        "kind": "ConfigMap",
+        "apiVersion": "v1",
+        "metadata": {
+            "resourceVersion": str(server.cluster.storage.revision),
+            "annotations": {"k8s.io/initial-events-end": "true"},
+        },
+    }
+
+
+async def test_without_initial_events_only_the_future_is_seen(api: API) -> None:
+    await create(api, "a")
+    options = ListOptions(send_initial_events=False, resource_version_match="NotOlderThan")
+    async with api.watch(CONFIG_MAP, options=options) as events:
+        await asyncio.sleep(0)
+        await create(api, "b")
+        assert await take(events, 1) == [("ADDED", "b")]
+
+
+async def test_bookmarks_come_now_and_then(api: API, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "BOOKMARK_INTERVAL", 0.01)
+    async with api.watch(CONFIG_MAP, options=ListOptions(allow_watch_bookmarks=True)) as events:
+        assert await take(events, 3) == [("BOOKMARK", "")] * 3
+
+
+async def test_a_watch_ends_with_a_bookmark_when_its_time_is_over(api: API, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "_BEFORE_END", 0.5)
+    async with api.watch(CONFIG_MAP, options=ListOptions(timeout_seconds=1, allow_watch_bookmarks=True)) as events:
+        async with asyncio.timeout(5):
+            found = [event.type async for event in events]
+    assert found == ["BOOKMARK", "BOOKMARK"]
+
+
+async def test_a_version_below_the_floor_has_expired(server: EmbeddedServer) -> None:
+    api, storage = server.cluster.api, server.cluster.storage
+    created = await create(api, "a")
+    await create(api, "b")
+    storage._history.limits = msgspec.structs.replace(storage._history.limits, events=0)
+    storage.compact()
+    options = ListOptions(resource_version=created["metadata"]["resourceVersion"])
+    async with api.watch(CONFIG_MAP, options=options) as events:
+        with pytest.raises(Expired, match="too old resource version: "):
+            await anext(events)
+
+
+async def test_a_streamed_list_of_the_future_is_refused_within_the_stream(api: API) -> None:
+    options = ListOptions(send_initial_events=True, resource_version="99999", resource_version_match="NotOlderThan")
+    async with api.watch(CONFIG_MAP, options=options) as events:
+        with pytest.raises(Timeout, match="Too large resource version"):
+            await anext(events)
+
+
+async def test_what_is_no_version_is_refused_before_the_stream(api: API) -> None:
+    with pytest.raises(Invalid, match="invalid syntax"):
+        async with api.watch(CONFIG_MAP, options=ListOptions(resource_version="abc")):
+            pass
+
+
+async def test_an_exception_in_the_callers_block_is_the_callers(api: API) -> None:
+    with pytest.raises(APIError, match="mine"):
+        async with api.watch(CONFIG_MAP):
+            raise APIError("mine")
+
+
+class SlowSink:
+    """Takes a few frames and then no more."""
+
+    def __init__(self, room: int) -> None:
+        self.frames: list[bytes] = []
+        self._room = room
+
+    def write(self, data: bytes) -> bool:
+        self.frames.append(data)
+        return len(self.frames) < self._room
+
+    async def drain(self) -> None:
+        return None
+
+
+async def test_who_is_too_slow_is_cut_off_and_nobody_waits(server: EmbeddedServer) -> None:
+    api = server.cluster.api
+    watching = verbs.watch(api._request("watch", CONFIG_MAP), ListOptions(), AsObject())
+    sink = SlowSink(room=2)
+    async with asyncio.timeout(5):
+        task = asyncio.create_task(watching.run(sink))
+        for number in range(5):
+            await asyncio.sleep(0)
+            await create(api, f"a{number}")
+        await task
+    assert len(sink.frames) == 2
+
+
+async def test_events_are_encoded_once_for_all_who_want_them_so(server: EmbeddedServer) -> None:
+    api = server.cluster.api
+    sinks = [SlowSink(room=100) for _ in range(3)]
+    watches = [verbs.watch(api._request("watch", CONFIG_MAP), ListOptions(), AsObject()) for _ in sinks]
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(each.run(sink)) for each, sink in zip(watches, sinks, strict=True)]
+        await asyncio.sleep(0)
+        await create(api, "a")
+        for _ in range(3):  # turns of the event loop
+            await asyncio.sleep(0)
+        for task in running:
+            task.cancel()
+    frames = [sink.frames[0] for sink in sinks]
+    assert frames[0] is frames[1] is frames[2]
