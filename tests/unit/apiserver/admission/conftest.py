@@ -72,6 +72,7 @@ class WebhookServer:
         self.ca = ca
         self.answers: dict[str, Answer] = {}
         self.asked: list[tuple[str, Object]] = []
+        self._transports: set[asyncio.WriteTransport] = set()
         self.gate: Callable[[], Awaitable[object]] | None = None  # what to wait for before answering
 
     def hook(self, path: str, **fields: Any) -> Object:
@@ -105,7 +106,15 @@ class WebhookServer:
     def called(self) -> list[str]:
         return [path for path, _ in self.asked]
 
+    def drop_connections(self) -> None:
+        """As a server that ends without a word."""
+        for transport in self._transports:
+            transport.abort()
+        self._transports.clear()
+
     async def handle(self, request: web.Request) -> web.StreamResponse:
+        assert isinstance(request.transport, asyncio.WriteTransport)
+        self._transports.add(request.transport)
         review = await request.json()
         path = request.path.removeprefix("/")
         self.asked.append((path, review))

@@ -272,6 +272,15 @@ async def test_a_service_is_reached_at_its_endpoints(cluster: Cluster, webhooks:
     assert webhooks.called == ["x"]
 
 
+async def test_a_webhook_that_restarted_is_found_again(cluster: Cluster, webhooks: WebhookServer) -> None:
+    """The connection that was kept open is of no use any more; that is not the writer's business."""
+    await cluster.webhook(False, "w", webhooks.hook("x"))
+    await cluster.create("v1", "ConfigMap", "a", "default")
+    webhooks.drop_connections()
+    await cluster.create("v1", "ConfigMap", "b", "default")
+    assert webhooks.called == ["x", "x"]
+
+
 @pytest.mark.parametrize("mutating", [True, False])
 async def test_failures_can_be_ignored(
     cluster: Cluster, webhooks: WebhookServer, mutating: bool, caplog: pytest.LogCaptureFixture

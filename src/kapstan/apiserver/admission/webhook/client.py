@@ -77,7 +77,7 @@ class WebhookClient:
             raise CallFailed(f'Post "{_service_url(config, suffix)}": {error.args[0]}') from error
         try:
             async with asyncio.timeout(timeout):
-                return await self._post(target, config, body)
+                return await self._post_again(target, config, body)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             # TimeoutError is an OSError
             raise CallFailed(f"Post {quote(target.shown)}: {_explained(error, target)}") from error
@@ -87,11 +87,18 @@ class WebhookClient:
             await self._session.close()
             self._session = None
 
+    async def _post_again(self, target: _Target, config: ClientConfig, body: bytes) -> Any:
+        """A connection that was kept open may have been closed at the other end: once, that is no failure."""
+        try:
+            return await self._post(target, config, body)
+        except (aiohttp.ServerDisconnectedError, ConnectionError):
+            return await self._post(target, config, body)
+
     async def _post(self, target: _Target, config: ClientConfig, body: bytes) -> Any:
         if self._session is None:
-            self._session = aiohttp.ClientSession(
-                headers=_HEADERS, timeout=aiohttp.ClientTimeout(total=None), auto_decompress=True
-            )
+            connector = aiohttp.TCPConnector(limit=0)  # one slow webhook must not keep the others waiting
+            timeout = aiohttp.ClientTimeout(total=None)
+            self._session = aiohttp.ClientSession(connector=connector, headers=_HEADERS, timeout=timeout)
         headers = {"Host": urlsplit(target.shown).netloc} if target.server_name else {}
         async with self._session.post(
             target.url, data=body, headers=headers, ssl=_context(config.ca_bundle), server_hostname=target.server_name
