@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ from aiohttp import web
 
 from kapstan.apiserver.bootstrap import new_cluster
 from kapstan.apiserver.cluster import LogicalCluster
+from kapstan.apiserver.controllers import manager as controllers
 from kapstan.apiserver.credentials import ADMIN, MASTERS, kubeconfig
 from kapstan.apiserver.http.front import new_front
 from kapstan.apiserver.http.tls import Listener, listen, server_context
@@ -36,6 +37,7 @@ class Endpoint:
         self.port = listener.port
         self._listener = listener
         self._front = front
+        self.controllers: controllers.Controllers | None = None
 
     @property
     def url(self) -> str:
@@ -51,6 +53,8 @@ class Endpoint:
     async def close(self) -> None:
         """Take no more connections, end those that there are, and let the cluster rest."""
         self._listener.close()
+        if self.controllers is not None:
+            self.controllers.close()
         self.cluster.close()
         self._front.pre_shutdown()
         await self._front.shutdown(timeout=2.0)
@@ -79,8 +83,18 @@ class Server:
         """Where clusters may run their work in the background."""
         return self._tasks
 
-    async def add(self, cluster: LogicalCluster, host: str = "127.0.0.1", port: int = 0) -> Endpoint:
-        """Serve a cluster; port 0 takes any that is free. ConfigError if the address cannot be had."""
+    async def add(
+        self,
+        cluster: LogicalCluster,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        without_controllers: Collection[str] = (),
+    ) -> Endpoint:
+        """Serve a cluster and start its controllers; port 0 takes any that is free.
+
+        ConfigError if the address cannot be had.
+        """
         try:
             listening = listen(host, port)
         except OSError as error:
@@ -89,6 +103,8 @@ class Server:
         listener = Listener(listening, self._tasks, lambda: server_context(cluster.credentials, (host,)), front)
         endpoint = self._endpoints[cluster.name] = Endpoint(cluster, host, listener, front)
         cluster.address = f"{host}:{endpoint.port}"
+        cluster.host(self._tasks)
+        endpoint.controllers = await controllers.start(cluster, without=without_controllers)
         return endpoint
 
     async def remove(self, name: str) -> None:
@@ -124,12 +140,14 @@ class EmbeddedServer:
         name: str = "kapstan",
         static_tokens: Mapping[str, UserInfo] | None = None,
         synchronous: Synchronous = "FULL",
+        without_controllers: Collection[str] = (),
     ) -> None:
         self._data_dir = data_dir
         self._host, self._port = host, port
         self._name = name
         self._static_tokens = static_tokens
         self._synchronous: Synchronous = synchronous
+        self._without_controllers = without_controllers
 
     async def __aenter__(self) -> EmbeddedServer:
         self._stop = asyncio.Event()
@@ -159,7 +177,9 @@ class EmbeddedServer:
             server = await stack.enter_async_context(Server())
             self.cluster = await new_cluster(self._name, storage, tasks=server.tasks, static_tokens=self._static_tokens)
             stack.push_async_callback(self.cluster.webhook_client.close)
-            self.endpoint = await server.add(self.cluster, self._host, self._port)
+            self.endpoint = await server.add(
+                self.cluster, self._host, self._port, without_controllers=self._without_controllers
+            )
             started.set_result(None)
             await self._stop.wait()
 

@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 
 from kapstan.apiserver.cluster import LogicalCluster
+from kapstan.apiserver.controllers.manager import CONTROLLERS
 from kapstan.apiserver.credentials import Credentials
 from kapstan.apiserver.registry.api import API
 from kapstan.apiserver.request import Request, UserInfo
@@ -69,8 +70,8 @@ def objects() -> Objects:
 
 @pytest.fixture
 async def server() -> AsyncIterator[EmbeddedServer]:
-    """A whole server, in memory: it starts in milliseconds."""
-    async with EmbeddedServer() as server:
+    """A server in memory, in which nothing happens by itself: it starts in milliseconds."""
+    async with EmbeddedServer(without_controllers=CONTROLLERS) as server:
         yield server
 
 
