@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kapstan.version import __version__
+
 if TYPE_CHECKING:
     from kapstan.client.client import Client as Client
     from kapstan.client.config import Config as Config
@@ -78,7 +80,6 @@ if TYPE_CHECKING:
     from kapstan.runtime.source import every as every
     from kapstan.runtime.workqueue import WorkQueue as WorkQueue
 
-__version__ = "0.1.0"
 
 _NAMES = {
     "kapstan.client.client": ("Client",),

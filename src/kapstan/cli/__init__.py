@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from kapstan import __version__
 from kapstan.machinery.errors import KapstanError
+from kapstan.version import __version__
 
 __all__ = ("COMMANDS", "LazyCommand", "LazyGroup", "main", "run")
 
@@ -33,6 +33,10 @@ class LazyCommand(NamedTuple):
 
 
 COMMANDS: Mapping[str, LazyCommand] = {
+    "generate": LazyCommand(
+        "kapstan.cli.generate:generate", "Generate manifests from types, types from CRDs, clients."
+    ),
+    "apiserver": LazyCommand("kapstan.cli.apiserver:apiserver", "Run a Kubernetes API server with nothing installed."),
     "kube": LazyCommand("kapstan.cli.kube:kube", "Have the real Kubernetes programs at hand."),
 }
 

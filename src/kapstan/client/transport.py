@@ -24,7 +24,6 @@ from pyreqwest.exceptions import PyreqwestError
 from pyreqwest.request import RequestBuilder
 from pyreqwest.response import Response as HttpResponse
 
-from kapstan import __version__
 from kapstan.client.config import Config
 from kapstan.client.connections import Connections
 from kapstan.client.credentials import Credential, CredentialSource, credentials_of
@@ -36,6 +35,7 @@ from kapstan.client.warnings import WarningLog
 from kapstan.machinery.codec import decode
 from kapstan.machinery.errors import APIError, ConnectionFailed, from_status
 from kapstan.machinery.meta import Status
+from kapstan.version import __version__
 
 __all__ = ("Observer", "Request", "Response", "Transport", "program_name", "user_agent")
 

@@ -12,12 +12,12 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote
 
-from kapstan import __version__
 from kapstan.apiserver import builtin
 from kapstan.apiserver.builtin import facts
 from kapstan.apiserver.kinds import KindTable, ServedKind
 from kapstan.apiserver.registry.objects import encode
 from kapstan.machinery.gvk import GroupVersion
+from kapstan.version import __version__
 
 __all__ = ("OpenAPI", "openapi_of")
 

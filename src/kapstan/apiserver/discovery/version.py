@@ -5,8 +5,8 @@ from __future__ import annotations
 import platform
 from functools import cache
 
-from kapstan import __version__
 from kapstan.apiserver.builtin import kubernetes_version
+from kapstan.version import __version__
 
 __all__ = ("git_version", "version_info")
 
