@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kapstan.generate.errors import GenerateError
 from kapstan.generate.schema import type_schema
 from kapstan.machinery.gvk import GroupKind
 from kapstan.machinery.model import Column, Resource, ResourceInfo, resource_info
@@ -29,7 +30,7 @@ def crds_of(types: Iterable[type[Resource]], *, descriptions: bool = True) -> li
 
 
 def crd_of(*versions: type[Resource], descriptions: bool = True) -> Document:
-    """The definition of one kind. ValueError if its versions contradict each other."""
+    """The definition of one kind. GenerateError if its versions contradict each other."""
     infos = sorted((resource_info(cls) for cls in versions), key=lambda info: info.version)
     by_version = {resource_info(cls).version: cls for cls in versions}
     storage = _storage(infos)
@@ -62,14 +63,16 @@ def _storage(infos: list[ResourceInfo]) -> ResourceInfo:
     storing = [info for info in infos if info.storage]
     if len(storing) != 1:
         named = ", ".join(info.version for info in infos)
-        raise ValueError(
+        raise GenerateError(
             f"{infos[0].kind}.{infos[0].group}: exactly one of its versions ({named}) must be the storage version, "
             f"but {len(storing)} are; give the others @resource(..., storage=False)"
         )
     chosen = storing[0]
     for info in infos:
         if (info.plural, info.scope) != (chosen.plural, chosen.scope):
-            raise ValueError(f"{info.kind}.{info.group}: {info.version} and {chosen.version} differ in plural or scope")
+            raise GenerateError(
+                f"{info.kind}.{info.group}: {info.version} and {chosen.version} differ in plural or scope"
+            )
     return chosen
 
 

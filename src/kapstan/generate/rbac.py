@@ -19,11 +19,12 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from kapstan import k8s
-from kapstan.client.interface import Kind, gvk_of
+from kapstan.client.interface import Kind
+from kapstan.generate.kinds import known, resource_of
 from kapstan.generate.rules import policy_rules
 from kapstan.machinery.gvk import GroupResource
 from kapstan.machinery.model import resource_info
-from kapstan.machinery.scheme import SCHEME, pluralize
+from kapstan.machinery.scheme import SCHEME
 from kapstan.runtime.declaration import ControllerDeclaration, Rule
 from kapstan.runtime.reconcile import Reconciler, kind_of
 
@@ -36,12 +37,12 @@ _EVENTS = Rule(groups=("events.k8s.io",), resources=("events",), verbs=("create"
 
 
 def roles_of(declaring: Iterable[type], *, name: str = MANAGER_ROLE, namespace: str = "") -> list[Document]:
-    """The roles that these classes need: a ClusterRole, and a Role for each namespace that a rule names.
+    """The roles that these classes need: a ClusterRole (always there), and a Role for each namespace that a rule names.
 
     With `namespace` the manager works in that namespace only: what would be in the ClusterRole is in a Role there,
     but for what belongs to no namespace.
     """
-    found: dict[tuple[str, str], list[Rule]] = {}
+    found: dict[tuple[str, str], list[Rule]] = {(namespace, name): []}
     for cls in declaring:
         for rule in (*declared_rules(cls), *implied_rules(cls)):
             for part, place in _placed(rule, namespace):
@@ -63,7 +64,7 @@ def implied_rules(cls: type) -> list[Rule]:
     kind = declaration.kind if declaration is not None else kind_of(cls)
     if kind is None:
         return [_EVENTS]
-    own = _resource(kind)
+    own = resource_of(kind)
     rules = [_cached(one) for one in (kind, *_others(cls, declaration))]
     if _has_status(kind):
         rules.append(_rule(own, "status", "patch"))
@@ -87,7 +88,7 @@ def _others(cls: type[Reconciler[Any]], declaration: ControllerDeclaration | Non
 
 
 def _cached(kind: Kind[Any]) -> Rule:
-    return _rule(_resource(kind), "", "list", "watch")
+    return _rule(resource_of(kind), "", "list", "watch")
 
 
 def _rule(resource: GroupResource, subresource: str, *verbs: str) -> Rule:
@@ -95,17 +96,10 @@ def _rule(resource: GroupResource, subresource: str, *verbs: str) -> Rule:
     return Rule(groups=(resource.group,), resources=(name,), verbs=verbs)
 
 
-def _resource(kind: Kind[Any]) -> GroupResource:
-    """The resource of a kind; where no class says it, Kubernetes' guess at its plural."""
-    gvk = gvk_of(kind)
-    cls = kind if isinstance(kind, type) else SCHEME.find(gvk)
-    return resource_info(cls).gvr.group_resource if cls else GroupResource(gvk.group, pluralize(gvk.kind.lower()))
-
-
 def _has_status(kind: Kind[Any]) -> bool:
     """A kind that is known by name only has one, as nearly every kind does."""
-    cls = kind if isinstance(kind, type) else SCHEME.find(gvk_of(kind))
-    return cls is None or "status" in resource_info(cls).subresources
+    info = known(kind)
+    return info is None or "status" in info.subresources
 
 
 def _placed(rule: Rule, namespace: str) -> Iterator[tuple[Rule, str]]:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import NODEFAULT
 
 from kapstan.generate.descriptions import field_descriptions, type_description
+from kapstan.generate.errors import GenerateError
 from kapstan.generate.known import KNOWN_SCALARS, KNOWN_STRUCTS
 from kapstan.machinery import markers as m
 from kapstan.machinery.base import Model
@@ -26,7 +27,7 @@ Document = dict[str, Any]
 _LOOKAROUND = re.compile(r"\(\?[=!<]")
 
 
-class SchemaError(TypeError):
+class SchemaError(GenerateError):
     """A type that no CRD can express; the text names the field and says what to do."""
 
 
