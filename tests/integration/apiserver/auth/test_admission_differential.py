@@ -266,6 +266,21 @@ async def test_immortal_namespaces(both: Both, name: str) -> None:
     assert (await both.same("DELETE", f"{CORE}/{name}")).status == 403
 
 
+async def test_a_terminating_namespace(both: Both) -> None:
+    for server in both:
+        await server.create(CORE, {"metadata": {"name": "terminating"}})
+        held = {"metadata": {"name": "held", "finalizers": ["example.com/hold"]}}
+        await server.create(f"{CORE}/terminating/configmaps", held)
+        await server.ask("DELETE", f"{CORE}/terminating")
+        path = f"{CORE}/terminating/configmaps?dryRun=All"
+        await server.until("POST", path, 403, body={"metadata": {"name": "c"}})
+    await both.same("POST", f"{CORE}/terminating/configmaps", {"metadata": {"name": "c"}})
+    await both.same("POST", f"{CORE}/terminating/configmaps", {"metadata": {"generateName": "c-"}})
+    for server in both:
+        release, merge = {"metadata": {"finalizers": None}}, "application/merge-patch+json"
+        await server.ask("PATCH", f"{CORE}/terminating/configmaps/held", release, content_type=merge)
+
+
 async def test_what_plugins_add(both: Both) -> None:
     """The real server of tests runs without the plugin ServiceAccount."""
     for server in both:
