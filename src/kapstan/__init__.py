@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kapstan.version import __version__
+from kapstan.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from kapstan.client.client import Client as Client
