@@ -20,6 +20,7 @@ from kapstan.apiserver.strategy.base import Object, StatusStrategy, Strategy
 from kapstan.apiserver.strategy.builtin import BuiltinStatusStrategy, BuiltinStrategy
 from kapstan.apiserver.strategy.kinds import core, pods, workloads
 from kapstan.apiserver.strategy.services import ServiceStrategy
+from kapstan.apiserver.strategy.subresources import binding, containers, eviction
 from kapstan.apiserver.strategy.tables import TABLES
 from kapstan.machinery.gvk import GroupResource, GroupVersionResource
 
@@ -74,13 +75,27 @@ _PARTS: Mapping[tuple[GroupResource, str], type[BuiltinStatusStrategy]] = {
 }
 # What answers by itself.
 _OTHERS: Mapping[tuple[GroupResource, str], Endpoint] = {
+    (GroupResource("", "nodes"), "proxy"): containers.no_backend,
     (GroupResource("", "replicationcontrollers"), "scale"): _REPLICAS,
     (GroupResource("", "serviceaccounts"), "token"): tokenrequest.create,
+    (GroupResource("", "services"), "proxy"): containers.no_backend,
     (GroupResource("apps", "deployments"), "scale"): _REPLICAS,
     (GroupResource("apps", "replicasets"), "scale"): _REPLICAS,
     (GroupResource("apps", "statefulsets"), "scale"): _REPLICAS,
+    (_PODS, "attach"): containers.not_run_here("attach to"),
+    (_PODS, "binding"): binding.bind,
+    (_PODS, "eviction"): eviction.evict,
+    (_PODS, "exec"): containers.not_run_here("execute commands in"),
+    (_PODS, "log"): containers.not_run_here("show the log of"),
+    (_PODS, "portforward"): containers.not_run_here("forward ports of"),
+    (_PODS, "proxy"): containers.not_run_here("pass requests on to"),
     (_SIGNING_REQUESTS, "approval"): certificates.ApprovalStrategy(),
     (_SIGNING_REQUESTS, "status"): certificates.StatusStrategy(),
+}
+# Kinds of which nothing is stored.
+_HANDLERS: Mapping[GroupResource, Handler] = {
+    GroupResource("", "bindings"): binding.bind_by_name,
+    **reviews.HANDLERS,
 }
 
 
@@ -93,7 +108,7 @@ def endpoints(gvr: GroupVersionResource, resource: facts.Resource) -> Endpoints:
         for subresource in resource.subresources
         if (found := _subresource(gvr.group_resource, subresource.name, strategy)) is not None
     }
-    handler = reviews.HANDLERS.get(gvr.group_resource)
+    handler = _HANDLERS.get(gvr.group_resource)
     return Endpoints(strategy=strategy, handler=handler, subresources=subresources)
 
 
