@@ -175,6 +175,7 @@ class Reflector:
             timeout=random.uniform(*WATCH_SECONDS),  # noqa: S311
         )
         async with SilenceLimit(INITIAL_SILENCE if initial else SILENCE) as limit, events:
+            self._in_contact()  # there may be nothing to tell for a while
             async for event in events:
                 limit.heard()
                 if not heard:
@@ -257,11 +258,14 @@ class Reflector:
         if self.state == "syncing":
             await asyncio.sleep(self._failures.next())
 
-    def _heard(self) -> None:
+    def _in_contact(self) -> None:
         self._lost_at, self.error = None, None
+        self.state = "watching" if self.resource_version else "syncing"
+
+    def _heard(self) -> None:
+        self._in_contact()
         self._failures.reset()
         self._absences.reset()
-        self.state = "watching" if self._synced else "syncing"
 
     def _lost(self) -> None:
         if self._lost_at is None:

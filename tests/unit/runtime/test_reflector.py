@@ -230,6 +230,15 @@ async def test_an_outage_makes_it_unhealthy_only_after_a_while() -> None:
         assert str(run.reflector.error) == "refused"
 
 
+async def test_an_outage_is_over_when_a_watch_is_accepted_even_if_nothing_happens() -> None:
+    server = Server(STREAMED, *[ConnectionFailed("refused")] * 8, [HANG])
+    async with running(server, 9) as run:
+        during = run.reflector.healthy
+        await run.until(lambda: len(server.requests) == 10)
+        await asyncio.sleep(1)
+        assert (during, run.reflector.healthy, run.reflector.error) == (False, True, None)
+
+
 async def test_it_is_not_healthy_before_it_is_synced() -> None:
     async with running(Server([event("ADDED", "a", 1), HANG]), 1) as run:
         assert not run.reflector.healthy and run.reflector.state == "syncing"

@@ -1,0 +1,199 @@
+"""Operators as processes: who leads, who takes over, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from kapstan import Client, ObjectMeta
+from kapstan.components.controlplane import ControlPlane
+from kapstan.k8s.coordination_v1 import Lease
+from kapstan.k8s.core_v1 import ConfigMap
+
+pytestmark = pytest.mark.real
+
+PROGRAM = Path(__file__).parent / "programs" / "operator_of_config_maps.py"
+
+
+class Operator:
+    """A running operator and what it has said."""
+
+    def __init__(self, name: str, process: asyncio.subprocess.Process) -> None:
+        self.name, self.process = name, process
+
+    async def said(self) -> str:
+        """Everything that it says to its end."""
+        assert self.process.stderr is not None
+        return (await self.process.stderr.read()).decode()
+
+    async def heard(self, text: str) -> str:
+        """What it says up to the line that has this text."""
+        assert self.process.stderr is not None
+        said = ""
+        async with asyncio.timeout(60):
+            while text not in said:
+                line = await self.process.stderr.readline()
+                assert line, f"it ended without having said {text!r}: {said}"
+                said += line.decode()
+        return said
+
+
+@asynccontextmanager
+async def operator(plane: ControlPlane, name: str, namespace: str, *flags: str) -> AsyncIterator[Operator]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(PROGRAM),
+        name,
+        namespace,
+        f"--kubeconfig={plane.kubeconfig_file}",
+        "--health-probe-bind-address=0",
+        *flags,
+        stderr=asyncio.subprocess.PIPE,
+        limit=2**24,
+    )
+    try:
+        yield Operator(name, process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def create(client: Client, name: str, namespace: str) -> None:
+    await client.create(ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace)))
+
+
+async def until(
+    client: Client, name: str, namespace: str, condition: Callable[[dict[str, str]], object]
+) -> dict[str, str]:
+    async with asyncio.timeout(90):
+        while True:
+            data = (await client.get(ConfigMap, name, namespace)).data
+            if condition(data):
+                return data
+            await asyncio.sleep(0.05)
+
+
+async def test_a_standby_takes_over_from_a_leader_that_was_killed(
+    plane: ControlPlane, client: Client, namespace: str
+) -> None:
+    """Within 16 s of `kill -9`; and before as after, only one of the two ever writes."""
+    await create(client, "log", namespace)
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(operator(plane, "first", namespace, "--leader-elect"))
+        await until(client, "log", namespace, lambda data: "first" in data.values())
+        second = await stack.enter_async_context(operator(plane, "second", namespace, "--leader-elect"))
+        await second.heard("Attempting to acquire leader lease")
+        first.process.send_signal(signal.SIGKILL)
+        killed = time.time_ns()
+        data = await until(client, "log", namespace, lambda data: "second" in data.values())
+    taken = min(int(when) for when, who in data.items() if who == "second")
+    last = max(int(when) for when, who in data.items() if who == "first")
+    assert last <= killed
+    assert (taken - killed) / 1e9 < 16
+    assert taken > last, "never two leaders"
+
+
+async def test_a_leader_that_is_stopped_hands_over_at_once(plane: ControlPlane, client: Client, namespace: str) -> None:
+    await create(client, "log", namespace)
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(operator(plane, "first", namespace, "--leader-elect"))
+        await until(client, "log", namespace, lambda data: "first" in data.values())
+        second = await stack.enter_async_context(operator(plane, "second", namespace, "--leader-elect"))
+        await second.heard("Attempting to acquire leader lease")
+        first.process.terminate()
+        assert await first.process.wait() == 0
+        released = time.time_ns()
+        data = await until(client, "log", namespace, lambda data: "second" in data.values())
+        taken = min(int(when) for when, who in data.items() if who == "second")
+        assert (taken - released) / 1e9 < 5
+        lease = await client.get(Lease, "scribe", namespace)
+        assert lease.spec.lease_transitions == 1
+
+
+async def test_a_leader_whose_lease_is_taken_away_ends_at_once(
+    plane: ControlPlane, client: Client, namespace: str
+) -> None:
+    await create(client, "log", namespace)
+    async with operator(plane, "first", namespace, "--leader-elect") as first:
+        await until(client, "log", namespace, lambda data: "first" in data.values())
+        async with client.edit(await client.get(Lease, "scribe", namespace)) as lease:
+            lease.spec.holder_identity = "thief"
+        assert await first.process.wait() == 1
+        assert "Ending the process at once: leader election lost: thief holds the lease now" in await first.said()
+
+
+async def test_stopping_finishes_what_was_begun(plane: ControlPlane, client: Client, namespace: str) -> None:
+    """Nothing is left half written, and the process ends well within its deadline."""
+    await create(client, "slow", namespace)
+    async with operator(plane, "only", namespace) as only:
+        await until(client, "slow", namespace, lambda data: "begin" in data)
+        only.process.terminate()
+        began = time.monotonic()
+        assert await only.process.wait() == 0
+        assert time.monotonic() - began < 30
+    assert (await client.get(ConfigMap, "slow", namespace)).data == {"begin": "only", "end": "only"}
+
+
+async def test_what_never_ends_is_ended_at_the_deadline(plane: ControlPlane, client: Client, namespace: str) -> None:
+    """A thread cannot be cancelled; the process ends nevertheless, and says that it had to."""
+    await create(client, "block", namespace)
+    async with operator(plane, "only", namespace, "--short") as only:
+        await until(client, "block", namespace, lambda data: "blocked" in data)
+        only.process.terminate()
+        began = time.monotonic()
+        assert await only.process.wait() == 1
+        assert time.monotonic() - began < 15
+        assert "the deadline is over" in await only.said()
+
+
+async def test_a_second_signal_ends_it_at_once(plane: ControlPlane, client: Client, namespace: str) -> None:
+    await create(client, "block", namespace)
+    async with operator(plane, "only", namespace) as only:
+        await until(client, "block", namespace, lambda data: "blocked" in data)
+        only.process.terminate()
+        await only.heard("Stopping and waiting")
+        only.process.terminate()
+        assert await only.process.wait() == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["--kubeconfig=/nonexistent"], "/nonexistent"),
+        (["--metrics-bind-address=nowhere"], "'nowhere' is no address to listen on"),
+    ],
+)
+async def test_bad_flags_end_it_with_a_sentence(
+    plane: ControlPlane, namespace: str, flags: list[str], sentence: str
+) -> None:
+    async with operator(plane, "only", namespace, *flags) as only:
+        assert await only.process.wait() == 1
+        said = await only.said()
+        assert sentence in said and "Traceback" not in said
+
+
+async def test_a_wrong_token_is_said_without_a_traceback(plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
+    """It goes on trying, as the token may become right; what is wrong stands in the log."""
+    kubeconfig = tmp_path / "wrong.conf"
+    text = f"""
+apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
+clusters: [{{name: c, cluster: {{server: "{plane.url}", insecure-skip-tls-verify: true}}}}]
+users: [{{name: u, user: {{token: wrong-token}}}}]
+"""
+    kubeconfig.write_text(text)
+    async with operator(plane, "only", namespace, f"--kubeconfig={kubeconfig}") as only:
+        said = await only.heard("Unauthorized")
+        assert "Watching ConfigMap" in said and "Traceback" not in said and "wrong-token" not in said
+        only.process.terminate()
+        assert await only.process.wait() == 0
