@@ -106,7 +106,7 @@ def _resolved(schema: Any, schemas: Document, inside: tuple[str, ...]) -> Any:
         return schema
     reference = schema.get("$ref") or _only_reference(schema)
     if not reference:
-        return {key: _resolved(value, schemas, inside) for key, value in schema.items()}
+        return _as_declared({key: _resolved(value, schemas, inside) for key, value in schema.items()})
     name = str(reference).rpartition("/")[2]
     if name in inside:
         return dict(_ANYTHING)
@@ -114,6 +114,19 @@ def _resolved(schema: Any, schemas: Document, inside: tuple[str, ...]) -> Any:
     target = _resolved(schemas[name], schemas, (*inside, name))
     target.pop(_GVK, None)
     return {**target, **own}
+
+
+def _as_declared(schema: Document) -> Document:
+    """A server publishes of an embedded object what every object has; its CRD did not say that."""
+    if not schema.get("x-kubernetes-embedded-resource"):
+        return schema
+    every = ("apiVersion", "kind", "metadata")
+    parts: Document = {
+        "properties": {key: part for key, part in schema.get("properties", {}).items() if key not in every},
+        "required": [name for name in schema.get("required", ()) if name not in every],
+    }
+    rest = {key: value for key, value in schema.items() if key not in parts}
+    return {**rest, **{key: value for key, value in parts.items() if value}}
 
 
 def _only_reference(schema: Document) -> str:
