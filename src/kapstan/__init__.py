@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from kapstan.client.interface import Patch as Patch
     from kapstan.client.interface import metadata_of as metadata_of
     from kapstan.machinery.base import Model as Model
+    from kapstan.machinery.errors import AlreadyExists as AlreadyExists
+    from kapstan.machinery.errors import Conflict as Conflict
+    from kapstan.machinery.errors import Forbidden as Forbidden
+    from kapstan.machinery.errors import Invalid as Invalid
+    from kapstan.machinery.errors import KapstanError as KapstanError
+    from kapstan.machinery.errors import NotFound as NotFound
     from kapstan.machinery.gvk import GroupVersion as GroupVersion
     from kapstan.machinery.gvk import GroupVersionKind as GroupVersionKind
     from kapstan.machinery.gvk import ObjectKey as ObjectKey
@@ -78,6 +84,11 @@ if TYPE_CHECKING:
     from kapstan.runtime.scope import Scope as Scope
     from kapstan.runtime.source import Channel as Channel
     from kapstan.runtime.source import every as every
+    from kapstan.runtime.webhook.authority import AuthorityOptions as AuthorityOptions
+    from kapstan.runtime.webhook.declaration import convert as convert
+    from kapstan.runtime.webhook.declaration import defaulter as defaulter
+    from kapstan.runtime.webhook.declaration import raw_webhook as raw_webhook
+    from kapstan.runtime.webhook.declaration import validator as validator
     from kapstan.runtime.workqueue import WorkQueue as WorkQueue
 
 
@@ -86,6 +97,7 @@ _NAMES = {
     "kapstan.client.config": ("Config",),
     "kapstan.client.interface": ("Patch", "metadata_of"),
     "kapstan.machinery.base": ("Model",),
+    "kapstan.machinery.errors": ("AlreadyExists", "Conflict", "Forbidden", "Invalid", "KapstanError", "NotFound"),
     "kapstan.machinery.gvk": ("GroupVersion", "GroupVersionKind", "ObjectKey"),
     "kapstan.machinery.markers": (
         "CEL",
@@ -137,6 +149,8 @@ _NAMES = {
     "kapstan.runtime.recorder": ("EventRecorder",),
     "kapstan.runtime.scope": ("Scope",),
     "kapstan.runtime.source": ("Channel", "every"),
+    "kapstan.runtime.webhook.authority": ("AuthorityOptions",),
+    "kapstan.runtime.webhook.declaration": ("convert", "defaulter", "raw_webhook", "validator"),
     "kapstan.runtime.workqueue": ("WorkQueue",),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

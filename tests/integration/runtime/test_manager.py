@@ -13,6 +13,7 @@ from msgspec import Meta, field
 
 from kapstan import (
     Client,
+    Cluster,
     Condition,
     Config,
     GroupVersionKind,
@@ -31,15 +32,19 @@ from kapstan import (
     Result,
     Scope,
     controller,
+    enqueue_object,
     generation_changed,
+    metadata_of,
     new_controller_managed_by,
     resource,
     watches,
 )
+from kapstan.client.errors import NoKindMatch
 from kapstan.generate.crd import crd_of
 from kapstan.k8s.apps_v1 import Deployment, DeploymentSpec
 from kapstan.k8s.core_v1 import ConfigMap, Container, ContainerPort, PodSpec, PodTemplateSpec
 from kapstan.k8s.events_v1 import Event
+from kapstan.machinery.owners import set_controller
 from kapstan.runtime import log as logs
 
 pytestmark = pytest.mark.real
@@ -310,3 +315,112 @@ async def test_a_finalizer_stays_until_finalize_is_done(
         await eventually(lambda: calls == 4)
         await gone(client, ConfigMap, "a", namespace)
     assert calls == 4
+
+
+@resource(group="later.kapstan.dev", version="v1", plural="laters")
+class Later(Resource):
+    pass
+
+
+async def test_a_controller_of_a_kind_that_appears_later_waits_without_breaking_others(
+    config: Config, client: Client, namespace: str, eventually: Eventually
+) -> None:
+    seen: list[str] = []
+
+    @controller(Later)
+    class LaterReconciler(Reconciler[Later]):
+        async def reconcile(self, later: Later) -> None:
+            seen.append(later.name)
+
+    @controller(ConfigMap, name="others")
+    class Others(Reconciler[ConfigMap]):
+        async def reconcile(self, config_map: ConfigMap) -> None:
+            seen.append(config_map.name)
+
+    await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace)))
+    async with running(config, namespace, LaterReconciler(), Others()):
+        await eventually(lambda: "a" in seen)
+        await client.create(crd_of(Later))
+        async with asyncio.timeout(60):
+            later = Later(metadata=ObjectMeta(name="l", namespace=namespace))
+            while not await created(client, later):  # noqa: ASYNC110 - the server is asked, not the watch
+                await asyncio.sleep(0.05)
+        await eventually(lambda: "l" in seen)
+    await client.delete(_CRD, "laters.later.kapstan.dev")
+
+
+async def created(client: Client, obj: Resource) -> bool:
+    """Whether the server serves the kind by now."""
+    try:
+        await client.create(obj)
+    except NoKindMatch:
+        return False
+    return True
+
+
+async def test_clusters_come_and_go_while_the_manager_runs(
+    config: Config, client: Client, namespace: str, eventually: Eventually
+) -> None:
+    """A controller of one cluster is woken by another: here, the same API server by another way."""
+    seen: list[str] = []
+    woken: list[Request] = []
+    other = Cluster(client, name="other", scope=Scope(namespaces=(namespace,)))
+
+    @controller(Later, name="watcher", sources=[other.source(ConfigMap, enqueue_object)])
+    class Watcher(Reconciler[Request]):
+        async def reconcile(self, request: Request) -> None:
+            woken.append(request)
+            found = await other.client.find(ConfigMap, request.name, request.namespace)
+            seen.append(found.name if found else "")
+
+    await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace)))
+    async with running(config, namespace) as manager:
+        manager.add(other)
+        await other.wait_synced()
+        definition = new_controller_managed_by(manager).for_(ConfigMap).named("watcher")
+        definition.watches_source(other.source(ConfigMap, enqueue_object)).complete(Watcher())
+        await eventually(lambda: "a" in seen)
+        manager.remove(other)
+        made = len(woken)
+        await client.create(ConfigMap(metadata=ObjectMeta(name="b", namespace=namespace)))
+        await eventually(lambda: len(woken) > made)
+        assert other.informers.find(ConfigMap) is not None
+        assert ObjectKey(namespace, "b") in woken, "by its own cluster's informer"
+        assert len(other.cache.factory.shared(ConfigMap).store) < len(manager.informers.shared(ConfigMap).store)
+
+
+async def test_a_runnable_that_fails_ends_the_manager(config: Config, namespace: str) -> None:
+    async def fails() -> None:
+        raise ConnectionError("the licence server is away")
+
+    manager = Manager(config, ManagerOptions(namespaces=(namespace,)))
+    manager.add(fails)
+    with pytest.raises(ConnectionError, match="licence server"):
+        await manager.start()
+
+
+async def test_metadata_is_enough_to_be_woken(
+    config: Config, client: Client, namespace: str, memcacheds: None, eventually: Eventually
+) -> None:
+    """`owns=[metadata_of(Deployment)]` caches next to nothing of the deployments."""
+    seen: list[str] = []
+
+    @controller(Memcached, owns=[metadata_of(Deployment)], name="thrifty")
+    class Thrifty(Reconciler[Memcached]):
+        async def reconcile(self, mc: Memcached) -> None:
+            if not seen:
+                await self.client.create(owned_by(mc, desired_deployment(mc)))
+            seen.append(mc.name)
+
+    async with running(config, namespace, Thrifty()) as manager:
+        await client.create(memcached("sample", namespace, size=1, container_port=1))
+        await eventually(lambda: len(seen) >= 2)
+        informer = manager.informers.find(metadata_of(Deployment))
+        assert informer is not None and informer.metadata_only
+        await eventually(lambda: len(informer.store) == 1)
+        assert all(b"template" not in one.data for one in informer.store)
+
+
+def owned_by(owner: Memcached, deployment: Deployment) -> Deployment:
+    set_controller(owner, deployment)
+    return deployment
