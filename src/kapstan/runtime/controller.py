@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -139,7 +140,7 @@ class Controller:
         metrics.active.value += 1
         began = asyncio.get_running_loop().time()
         try:
-            with logs.fields(namespace=item.key.namespace, name=item.key.name, reconcileID=str(uuid.uuid4())):
+            with logs.fields(namespace=item.key.namespace, name=item.key.name, reconcileID=_new_id()):
                 result = await self._attempt(item)
             metrics.results[result].value += 1
         finally:
@@ -185,3 +186,8 @@ class Controller:
             log.error("Reconciler error", exc_info=error)
         self.queue.add_rate_limited(item.key, priority=item.priority)
         return "error"
+
+
+def _new_id() -> str:
+    """A random UUID that costs no system call: it tells log lines apart and keeps no secret."""
+    return str(uuid.UUID(int=random.getrandbits(128), version=4))

@@ -51,6 +51,7 @@ __all__ = ("Manager",)
 
 log = logging.getLogger(__name__)
 
+CACHE_WAIT = 60.0  # seconds until what does not need every cache may start
 FLUSH = 2.0  # seconds for the last events to be sent
 
 
@@ -256,14 +257,22 @@ class Manager:
                 self._caches = None
 
     async def _open_stages(self, election: ElectionThread | None) -> None:
-        for cluster in list(self._clusters):
-            await cluster.wait_synced()
+        await self._wait_for_caches()
         self._runnables.open("always")
         if election is not None:
             election.start()
             await election.wait_elected()
         self.elected.set()
         self._runnables.open("elected")
+
+    async def _wait_for_caches(self) -> None:
+        """Not for ever: a kind that we may not list shall not keep the other controllers from their work."""
+        try:
+            async with asyncio.timeout(CACHE_WAIT):
+                for cluster in list(self._clusters):
+                    await cluster.wait_synced()
+        except TimeoutError:
+            log.warning("Starting although not every cache is filled: %s", self._caches_complaint())
 
     async def _end_election(self, election: ElectionThread | None) -> None:
         if election is not None:
