@@ -1,0 +1,1 @@
+"""Connections to workload clusters, and caches of what core reads there."""
