@@ -93,6 +93,11 @@ class LeaderElector:
         return self._is_ours(self._seen) and self._remaining() > 0
 
     @property
+    def is_leader(self) -> bool:
+        """The same, but from any thread and without regard to time: for metrics."""
+        return self._is_ours(self._seen)
+
+    @property
     def holder(self) -> str:
         return self._seen.holder if self._seen else ""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import threading
 from collections.abc import Callable
 
 from kapstan.client.client import Client
 from kapstan.client.config import Config
 from kapstan.machinery.errors import KapstanError
 from kapstan.runtime.election import ElectionTimes, LeaderElector, LeaseLost
+from kapstan.runtime.loopthread import LoopThread
 from kapstan.runtime.metrics import Registry
 
 __all__ = ("ElectionThread", "end_process")
@@ -48,7 +48,7 @@ class ElectionThread:
         self._config, self._namespace, self._name, self._identity = config, namespace, name, identity
         self._times = times or ElectionTimes()
         self._release, self._on_lost = release, on_lost
-        registry = metrics or Registry()
+        registry = self._metrics = metrics or Registry()
         self._master = registry.gauge(
             "leader_election_master_status",
             "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master.",
@@ -59,78 +59,71 @@ class ElectionThread:
             "Total number of slow path exercised in renewing leader leases.",
             ["name"],
         ).labels(name)
-        self._thread = threading.Thread(target=self._run, name="election", daemon=True)
+        self._thread = LoopThread("election", self._campaign, self._ended)
         self._main: asyncio.AbstractEventLoop | None = None
-        self._elected: asyncio.Future[None] | None = None  # of the main loop
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping = asyncio.Event()
-        self._ready = threading.Event()
+        self._elected: asyncio.Future[None] | None = None  # both of the main loop
+        self._lost: asyncio.Future[None] | None = None
 
-    def start(self) -> None:
+    async def start(self) -> None:
         """Take part from now on."""
         self._main = asyncio.get_running_loop()
-        self._elected = self._main.create_future()
-        self._thread.start()
+        self._elected, self._lost = self._main.create_future(), self._main.create_future()
+        log.info("Attempting to acquire leader lease %s/%s", self._namespace, self._name)
+        await self._thread.start()
+
+    async def stop(self) -> None:
+        """Take part no longer; a lease that is held is released, so that the next leader need not wait for its end."""
+        await self._thread.stop()
 
     async def wait_elected(self) -> None:
         """Wait until this process leads."""
         assert self._elected is not None, "the election has not been started"
         await asyncio.shield(self._elected)
 
-    async def stop(self) -> None:
-        """Take part no longer; a lease that is held is released, so that the next leader need not wait for its end."""
-        if not self._thread.is_alive():
-            return
-        await asyncio.to_thread(self._ready.wait)
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._stopping.set)
-        await asyncio.to_thread(self._thread.join)
+    async def wait_lost(self) -> None:
+        """Wait until this process leads no longer, and raise LeaseLost, if `on_lost` has not ended the process."""
+        assert self._lost is not None, "the election has not been started"
+        await asyncio.shield(self._lost)
 
-    def _run(self) -> None:
-        try:
-            asyncio.run(self._campaign())
-        except Exception as error:  # noqa: BLE001 - told to the main thread
-            self._tell(error)
-        finally:
-            self._ready.set()
-
-    async def _campaign(self) -> None:
+    async def _campaign(self, begun: Callable[[], None]) -> None:
         from kapstan.runtime.leaselock import LeaseLock
 
-        self._loop = asyncio.get_running_loop()
-        self._ready.set()
+        begun()
         async with Client(self._config) as client:
             elector = LeaderElector(LeaseLock(client, self._namespace, self._name), self._identity, self._times)
-            async with asyncio.TaskGroup() as group:
-                leading = group.create_task(self._lead(elector))
-                await self._stopping.wait()
-                leading.cancel()
-            if self._release:
-                await elector.release()
-            self._master.set(0)
+            self._metrics.before_scrape(lambda: self._measure(elector))
+            try:
+                await elector.acquire()
+                self._settle(self._elected)
+                await elector.hold()
+            except LeaseLost as error:
+                self._on_lost(error)  # at once: nothing may come between, least of all a request
+                raise
+            except asyncio.CancelledError:
+                if self._release:
+                    await elector.release()
+                raise
 
-    async def _lead(self, elector: LeaderElector) -> None:
-        log.info("Attempting to acquire leader lease %s/%s", self._namespace, self._name)
-        await elector.acquire()
-        self._master.set(1)
-        self._tell(None)
-        try:
-            await elector.hold()
-        except LeaseLost as error:
-            self._master.set(0)
-            self._on_lost(error)
-            raise
+    def _measure(self, elector: LeaderElector) -> None:
+        self._master.set(elector.is_leader)
+        self._slow_paths.value = elector.slow_paths
 
-    def _tell(self, error: Exception | None) -> None:
-        """Tell the main loop that the election is won, or over."""
+    def _ended(self, error: Exception) -> None:
+        """The election is over for us, in the election's thread."""
+        if not isinstance(error, LeaseLost):
+            error = KapstanError(f"leader election has ended: {error}")
+        self._settle(self._elected, error)
+        self._settle(self._lost, error)
+
+    def _settle(self, future: asyncio.Future[None] | None, error: Exception | None = None) -> None:
+        def settle() -> None:
+            if future is None or future.done():
+                return
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+                future.exception()  # nobody may be waiting
+
         if self._main is not None and not self._main.is_closed():
-            self._main.call_soon_threadsafe(self._settle, error)
-
-    def _settle(self, error: Exception | None) -> None:
-        assert self._elected is not None
-        if self._elected.done():
-            return
-        if error is None:
-            self._elected.set_result(None)
-        else:
-            self._elected.set_exception(KapstanError(f"leader election has ended: {error}"))
+            self._main.call_soon_threadsafe(settle)

@@ -260,10 +260,12 @@ class Manager:
         await self._wait_for_caches()
         self._runnables.open("always")
         if election is not None:
-            election.start()
+            await election.start()
             await election.wait_elected()
         self.elected.set()
         self._runnables.open("elected")
+        if election is not None:
+            await election.wait_lost()
 
     async def _wait_for_caches(self) -> None:
         """Not for ever: a kind that we may not list shall not keep the other controllers from their work."""

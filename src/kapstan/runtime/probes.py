@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from kapstan.runtime.httpserver import Answer, HTTPServer, Query
+from kapstan.runtime.loopthread import LoopThread
 from kapstan.runtime.watchdog import Watchdog
 
 __all__ = ("Check", "ProbeServer")
@@ -37,10 +37,7 @@ class ProbeServer:
         self._server = HTTPServer(address, self._answer)
         self._main: asyncio.AbstractEventLoop | None = None
         self._last: dict[str, tuple[float, dict[str, str]]] = {}  # results for when the loop is busy
-        self._thread = threading.Thread(target=self._serve, name="probes", daemon=True)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._started = threading.Event()
-        self._error: Exception | None = None
+        self._thread = LoopThread("probes", self._serve)
 
     @property
     def port(self) -> int:
@@ -49,28 +46,15 @@ class ProbeServer:
     async def start(self) -> None:
         """Listen; ConfigError if that is not possible."""
         self._main = asyncio.get_running_loop()
-        self._thread.start()
-        await asyncio.to_thread(self._started.wait)
-        if self._error is not None:
-            raise self._error
+        await self._thread.start()
 
     async def stop(self) -> None:
-        if self._loop is not None and self._loop.is_running():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-        await asyncio.to_thread(self._thread.join)
+        await self._thread.stop()
 
-    def _serve(self) -> None:
-        loop = self._loop = asyncio.new_event_loop()
-        try:
-            loop.run_until_complete(self._server.start())
-            self._started.set()
-            loop.run_forever()
-            loop.run_until_complete(self._server.close())
-        except Exception as error:  # noqa: BLE001 - raised by start
-            self._error = error
-        finally:
-            self._started.set()
-            loop.close()
+    async def _serve(self, begun: Callable[[], None]) -> None:
+        await self._server.start()
+        begun()
+        await self._server.run()
 
     async def _answer(self, query: Query) -> Answer:
         path, _, single = query.path.strip("/").partition("/")

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 from kapstan.runtime.controller import Controller
+from kapstan.runtime.election import LeaseLost
 
 __all__ = ("Runnable", "Runnables", "runnable_of")
 
@@ -75,6 +76,7 @@ class Runnables:
         self._always = asyncio.Event()
         self._group: asyncio.TaskGroup | None = None
         self._stopping = asyncio.Event()
+        self._impatient = False  # another leads already: nothing may finish
 
     def add(self, runnable: Runnable) -> None:
         """At any time; it starts when its stage is open."""
@@ -114,7 +116,7 @@ class Runnables:
             await self._stopping.wait()
             self._group = None
             opener.cancel()
-            await self._end(timeout)
+            await self._end(0 if self._impatient else timeout)
 
     def _start(self, runnable: Runnable) -> None:
         if self._group is not None:
@@ -133,6 +135,7 @@ class Runnables:
         except Exception as error:  # noqa: BLE001 - the manager ends with it, but in order
             log.error("Stopping, for %s has failed: %s", name, error)  # noqa: TRY400 - raised by the manager
             self.failures.append(error)
+            self._impatient = self._impatient or isinstance(error, LeaseLost)
             self.stop()
 
     async def _end(self, timeout: float) -> None:

@@ -1,0 +1,101 @@
+"""Elections of managers in this process, with times that are short enough to wait for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from kapstan import Client, Config, Manager, ManagerOptions, ObjectMeta, Reconciler, controller
+from kapstan.k8s.coordination_v1 import Lease
+from kapstan.k8s.core_v1 import ConfigMap
+from kapstan.runtime.election import ElectionTimes, LeaseLost
+
+pytestmark = pytest.mark.real
+
+Eventually = Callable[[Callable[[], object]], Awaitable[None]]
+SHORT = ElectionTimes(3, 2, 0.4)
+
+
+def manager(config: Config, namespace: str, seen: list[str] | None = None, **options: Any) -> Manager:
+    @controller(ConfigMap, name="elected", warm_up=options.pop("warm_up", False))
+    class Elected(Reconciler[ConfigMap]):
+        async def reconcile(self, config_map: ConfigMap) -> None:
+            if seen is not None and config_map.name == "a":
+                seen.append(config_map.name)
+
+    on_lost = options.pop("on_lost", lambda error: None)
+    made = Manager(
+        config,
+        ManagerOptions(
+            namespaces=(namespace,),
+            leader_election=True,
+            leader_election_id="test",
+            leader_election_namespace=namespace,
+            leader_election_times=SHORT,
+            **options,
+        ),
+        on_lease_lost=on_lost,
+    )
+    made.add(Elected())
+    return made
+
+
+async def test_only_the_leader_works_and_its_end_makes_the_other_one(
+    config: Config, client: Client, namespace: str, eventually: Eventually
+) -> None:
+    await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace)))
+    first_seen: list[str] = []
+    second_seen: list[str] = []
+    second = manager(config, namespace, second_seen, warm_up=True)
+    async with manager(config, namespace, first_seen).running() as first:
+        await first.elected.wait()
+        await eventually(lambda: first_seen)
+        async with second.running():
+            assert not second.elected.is_set()
+            standby = second._runnables._all[0].stop.__self__  # type: ignore[union-attr]
+            await eventually(lambda: standby.synced and len(standby.queue))
+            assert second_seen == [], "a warm standby has its queue filled and does not touch it"
+            first.stop()
+            await second.elected.wait()
+            await eventually(lambda: second_seen)
+            metrics = second.metrics.exposition().decode()
+            assert 'leader_election_master_status{name="test"} 1.0' in metrics
+
+
+async def test_a_blocked_loop_does_not_cost_the_lease(config: Config, client: Client, namespace: str) -> None:
+    """The main loop stands still for longer than the lease lasts; the lease is renewed nevertheless."""
+    async with manager(config, namespace).running() as leading:
+        await leading.elected.wait()
+        before = await client.get(Lease, "test", namespace)
+        time.sleep(SHORT.lease_duration + 1)  # noqa: ASYNC251 - the loop is to be blocked
+        after = await client.get(Lease, "test", namespace)
+        assert after.spec.holder_identity == before.spec.holder_identity
+        assert before.spec.renew_time is not None and after.spec.renew_time is not None
+        assert after.spec.renew_time > before.spec.renew_time
+        assert after.spec.lease_transitions == 0
+
+
+async def test_a_leader_that_cannot_reach_the_server_ends_before_another_may_begin(
+    config: Config, namespace: str, proxy: Any
+) -> None:
+    behind = msgspec.structs.replace(config, server=f"https://127.0.0.1:{proxy.port}")
+    lost: list[float] = []
+    leading = manager(behind, namespace, on_lost=lambda error: lost.append(time.monotonic()))
+    with pytest.raises(ExceptionGroup) as raised:
+        async with leading.running():
+            await leading.elected.wait()
+            await proxy.close()
+            cut = time.monotonic()
+            await asyncio.sleep(60)
+    assert raised.group_contains(LeaseLost, match="could not be renewed for 2 s")
+    assert lost and lost[0] - cut < SHORT.lease_duration
+
+
+async def test_an_election_without_a_name_is_refused(config: Config) -> None:
+    with pytest.raises(Exception, match="leader election needs a name"):
+        await Manager(config, ManagerOptions(leader_election=True)).start()
