@@ -1,7 +1,6 @@
 """Test environments: a management cluster for tests, on the embedded or on the real API server.
 
-    async with embedded() as env:
-        await env.install(Memcached)
+    async with embedded(Memcached) as env, env.run(MemcachedReconciler()):
         await env.client.create(sample)
         await env.eventually(Deployment, "sample", "default", lambda found: found.spec.replicas == 3)
 

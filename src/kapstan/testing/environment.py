@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kapstan.client import Client, Config
 from kapstan.client.interface import Object
@@ -21,6 +21,7 @@ from kapstan.machinery.errors import Expired
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.machinery.model import Resource
 from kapstan.testing.installing import Source, install
+from kapstan.testing.running import Operator, Setup, running
 from kapstan.testing.servers import APIServer, embedded_server, real_server
 
 __all__ = ("DEFAULT_TIMEOUT", "Environment", "embedded", "real")
@@ -69,6 +70,20 @@ class Environment:
         """A new namespace; its name."""
         created = await self.client.create(Namespace(metadata=ObjectMeta(generate_name=prefix)))
         return created.name
+
+    def run(
+        self, *things: Any, setup: Setup | None = None, least_privilege: bool = False, **options: Any
+    ) -> AbstractAsyncContextManager[Operator]:
+        """Run reconcilers, webhooks and whatever else a manager runs, inside the block.
+
+            async with env.run(MemcachedReconciler(), default, validate) as operator:
+                ...
+
+        `setup` adds parts to the manager, as an operator's main module does; `options` are fields of ManagerOptions.
+        With `least_privilege` the operator acts as a user who has only the generated roles, and the block ends with an
+        AssertionError if a permission was missing, or was declared and never used.
+        """
+        return running(self, things, setup, least_privilege=least_privilege, **options)
 
     async def eventually(
         self,
