@@ -119,7 +119,10 @@ def _yaml_dumper() -> Any:
             return True
 
     def text(dumper: Any, value: str) -> Any:
-        style = "|" if "\n" in value else "'" if _NOT_TEXT_IN_GO.fullmatch(value) else None
+        if _ODD_BREAKS.search(value):
+            style: str | None = '"'  # only escaped are these read again as what they are
+        else:
+            style = "|" if "\n" in value else "'" if _NOT_TEXT_IN_GO.fullmatch(value) else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Dumper.add_representer(str, text)
@@ -165,6 +168,7 @@ def _micro_time(text: str) -> MicroTime:
     return MicroTime.fromtimestamp(parsed.timestamp(), UTC).replace(microsecond=parsed.microsecond)
 
 
+_ODD_BREAKS = re.compile("[\r\x85\u2028\u2029\ufeff]")
 # PyYAML writes these as they are, for it reads them as text.
 _NOT_TEXT_IN_GO = re.compile(r"[yYnN]|[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+|0[oO][0-7]+|[-+]?0[bB][01_]+|=")
 _ENCODER = msgspec.json.Encoder(enc_hook=_enc_hook)

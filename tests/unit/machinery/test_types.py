@@ -5,6 +5,8 @@ from typing import Annotated
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Meta, field
 
 from kapstan.machinery.codec import convert, decode, encode, load_yaml, to_builtins, to_yaml
@@ -135,6 +137,11 @@ def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
     written = to_yaml({"a": text})
     assert list(load_yaml(written)) == [{"a": text}]
     assert written != f"a: {text}\n"
+
+
+@given(st.dictionaries(st.text(), st.text()))
+def test_any_text_survives_yaml(texts: dict[str, str]) -> None:
+    assert list(load_yaml(to_yaml({"texts": texts}))) == [{"texts": texts}]
 
 
 def test_plain_text_is_not_quoted() -> None:
