@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
-
-from aiohttp import web
 
 from kapstan.apiserver.bootstrap import new_cluster
 from kapstan.apiserver.cluster import LogicalCluster
@@ -31,12 +29,11 @@ _DATABASE = "kapstan.db"
 class Endpoint:
     """Where one logical cluster is reached."""
 
-    def __init__(self, cluster: LogicalCluster, host: str, listener: Listener, front: web.Server) -> None:
+    def __init__(self, cluster: LogicalCluster, host: str, listener: Listener) -> None:
         self.cluster = cluster
         self.host = host
         self.port = listener.port
         self._listener = listener
-        self._front = front
         self.controllers: controllers.Controllers | None = None
 
     @property
@@ -52,12 +49,11 @@ class Endpoint:
 
     async def close(self) -> None:
         """Take no more connections, end those that there are, and let the cluster rest."""
-        self._listener.close()
         if self.controllers is not None:
             self.controllers.close()
         self.cluster.close()
-        self._front.pre_shutdown()
-        await self._front.shutdown(timeout=2.0)
+        await asyncio.sleep(0)  # watchers get the end of their streams
+        self._listener.close()
 
 
 class Server:
@@ -99,9 +95,9 @@ class Server:
             listening = listen(host, port)
         except OSError as error:
             raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
-        front = new_front(cluster)
-        listener = Listener(listening, self._tasks, lambda: server_context(cluster.credentials, (host,)), front)
-        endpoint = self._endpoints[cluster.name] = Endpoint(cluster, host, listener, front)
+        context = partial(server_context, cluster.credentials, (host,))
+        listener = Listener(listening, self._tasks, context, new_front(cluster))
+        endpoint = self._endpoints[cluster.name] = Endpoint(cluster, host, listener)
         cluster.address = f"{host}:{endpoint.port}"
         cluster.host(self._tasks)
         endpoint.controllers = await controllers.start(cluster, without=without_controllers)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import cached_property
 from urllib.parse import parse_qs
 
 import msgspec
 
+from kapstan.apiserver.http.wire import Headers
 from kapstan.apiserver.registry.watch import Watch
 
 __all__ = ("HTTPRequest", "Response", "WatchResponse", "text_response")
@@ -16,14 +17,14 @@ JSON = "application/json"
 
 
 class HTTPRequest:
-    """One request. `headers` finds names in any case; `read` returns the body and refuses one above the limit."""
+    """One request. `read` returns the body and refuses one above the limit."""
 
     def __init__(
         self,
         method: str,
         path: str,
         query_string: str,
-        headers: Mapping[str, str],
+        headers: Headers,
         read: Callable[[int], Awaitable[bytes]],
         certificate: bytes | None = None,
         remote: str = "",
@@ -41,7 +42,7 @@ class HTTPRequest:
         return parse_qs(self.query_string, keep_blank_values=True) if self.query_string else {}
 
     def header(self, name: str) -> str:
-        return self.headers.get(name, "")
+        return self.headers.get(name)
 
 
 class Response(msgspec.Struct):

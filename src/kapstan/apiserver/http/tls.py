@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kapstan.apiserver.credentials import Credentials
+from kapstan.apiserver.http.connection import Connection
 
 __all__ = ("Listener", "listen", "server_context")
 
@@ -51,14 +52,14 @@ class Listener:
         listening: socket.socket,
         tasks: asyncio.TaskGroup,
         context: Callable[[], ssl.SSLContext],
-        factory: Callable[[], asyncio.Protocol],
+        factory: Callable[[], Connection],
     ) -> None:
         self._socket = listening
         self._tasks = tasks
         self._make_context = context
         self._factory = factory
         self._context: ssl.SSLContext | None = None
-        self._handshakes: set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(listening, self._accept)
 
@@ -68,9 +69,10 @@ class Listener:
         return port
 
     def close(self) -> None:
+        """Take no more connections and end those that there are."""
         self._loop.remove_reader(self._socket)
         self._socket.close()
-        for task in tuple(self._handshakes):
+        for task in tuple(self._connections):
             task.cancel()
 
     def _accept(self) -> None:
@@ -88,23 +90,25 @@ class Listener:
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             task = self._tasks.create_task(self._serve(connection))
-            self._handshakes.add(task)
-            task.add_done_callback(self._handshakes.discard)
+            self._connections.add(task)
+            task.add_done_callback(self._connections.discard)
 
     def _resume(self) -> None:
         if self._socket.fileno() != -1:
             self._loop.add_reader(self._socket, self._accept)
 
     async def _serve(self, connection: socket.socket) -> None:
-        """Shake hands; from then on the connection is the protocol's."""
+        """Shake hands, then serve until the client is done."""
         if self._context is None:
             self._context = self._make_context()
         try:
-            await self._loop.connect_accepted_socket(
+            _, protocol = await self._loop.connect_accepted_socket(
                 self._factory, connection, ssl=self._context, ssl_handshake_timeout=_HANDSHAKE_TIMEOUT
             )
         except (OSError, TimeoutError, asyncio.CancelledError):
             connection.close()
+            return
+        await protocol.serve()
 
 
 def listen(host: str, port: int) -> socket.socket:

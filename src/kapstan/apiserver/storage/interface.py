@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
+from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.gvk import GroupResource
 
 __all__ = (
@@ -28,8 +29,8 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 _NOTHING: Mapping[str, str] = {}
 
 
-class StorageError(Exception):
-    """The store cannot do its work (disk full, file damaged); the text is for a person."""
+class StorageError(KapstanError):
+    """The store cannot do its work: the disk is full, the file damaged or somebody else's."""
 
 
 class WriteConflict(Exception):
