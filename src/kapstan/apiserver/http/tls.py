@@ -101,9 +101,10 @@ class Listener:
         """Shake hands, then serve until the client is done."""
         if self._context is None:
             self._context = self._make_context()
+        protocol = self._factory()
         try:
-            _, protocol = await self._loop.connect_accepted_socket(
-                self._factory, connection, ssl=self._context, ssl_handshake_timeout=_HANDSHAKE_TIMEOUT
+            await self._loop.connect_accepted_socket(
+                lambda: protocol, connection, ssl=self._context, ssl_handshake_timeout=_HANDSHAKE_TIMEOUT
             )
         except (OSError, TimeoutError, asyncio.CancelledError):
             connection.close()

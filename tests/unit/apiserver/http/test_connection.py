@@ -190,6 +190,23 @@ async def test_a_client_of_another_authority_gets_no_further_than_the_handshake(
     writer.close()
 
 
+def test_it_works_on_uvloop() -> None:
+    """Whose transports and protocols are none of asyncio's classes."""
+    uvloop = pytest.importorskip("uvloop", reason="there is no uvloop for this platform")
+
+    async def ask() -> bytes:
+        async with EmbeddedServer() as server:
+            context = ssl.create_default_context(cadata=server.cluster.credentials.ca.cert_pem.decode())
+            reader, writer = await asyncio.open_connection(server.endpoint.host, server.endpoint.port, ssl=context)
+            writer.write(b"GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            async with asyncio.timeout(5):
+                answer = await reader.read()
+            writer.close()
+            return answer
+
+    assert uvloop.run(ask()).startswith(b"HTTP/1.1 200 OK")
+
+
 async def test_who_speaks_no_tls_is_turned_away(server: EmbeddedServer) -> None:
     reader, writer = await asyncio.open_connection(server.endpoint.host, server.endpoint.port)
     writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
