@@ -6,6 +6,8 @@ Which role selects which is known only by looking, so every change of a ClusterR
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.authz.rules import rules_of
@@ -58,6 +60,13 @@ def _identity(rule: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(rule.get(key) or ()) for key in _LISTS)
 
 
+@lru_cache(maxsize=512)
+def _decoded(value: bytes) -> Mapping[str, Any]:
+    """Shared, so not to be changed: the same bootstrap roles are in every logical cluster."""
+    role: dict[str, Any] = codec.decode_any(value)
+    return role
+
+
 class RoleAggregation:
     """The controller of one cluster: every aggregated role is due whenever any ClusterRole changes."""
 
@@ -84,7 +93,7 @@ class RoleAggregation:
     async def reconcile(self, name: str) -> None:
         """Give an aggregated ClusterRole the rules that it should have."""
         records = self._storage.list(CLUSTER_ROLES.group_resource)
-        roles = [codec.decode_any(record.value) for record in records]
+        roles = [_decoded(record.value) for record in records]
         role = next((one for one in roles if _name(one) == name), None)
         if role is None or not is_aggregated(role):
             return
@@ -95,7 +104,9 @@ class RoleAggregation:
             CLUSTER_ROLES,
             name,
             "",
-            {"apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": name}, "rules": rules},
+            deepcopy(
+                {"apiVersion": role["apiVersion"], "kind": role["kind"], "metadata": {"name": name}, "rules": rules}
+            ),
             type="application/apply-patch+yaml",
             force=True,
             field_manager=FIELD_MANAGER,
