@@ -19,7 +19,7 @@ from kapstan.cluster.pki.authorities import ClusterAuthorities
 from kapstan.cluster.pki.leaves import Issuer, Leaf, Leaves, renew
 from kapstan.machinery.pki import CertificateAuthority, Usage
 
-__all__ = ("FOLDER", "desired_files", "desired_leaves", "local_address", "renewed_leaves")
+__all__ = ("FOLDER", "desired_files", "desired_leaves", "etcd_leaves", "local_address", "renewed_leaves")
 
 # Below a control plane's folder.
 FOLDER = "pki"
@@ -53,7 +53,9 @@ def desired_leaves(settings: Settings, endpoint: Endpoint, layout: Layout | None
     """The certificates that there shall be, under kubeadm's names."""
     names = (*settings.names, endpoint.host, *((layout.bind_address, layout.advertise_address) if layout else ()))
     return (
-        _api_server(settings, names),
+        _api_server("apiserver", settings, names),
+        # For one that starts beside it, to be told apart by.
+        *([_api_server("apiserver-next", settings, names)] if layout else ()),
         _client("apiserver-kubelet-client", Issuer.CLUSTER, "kube-apiserver-kubelet-client"),
         # Ours: it works before there are roles, and none can be taken from it.
         _client("super-admin", Issuer.CLUSTER, "kubernetes-super-admin", "system:masters"),
@@ -61,7 +63,7 @@ def desired_leaves(settings: Settings, endpoint: Endpoint, layout: Layout | None
         _local("scheduler", Issuer.CLUSTER, "system:kube-scheduler"),
         _client("front-proxy-client", Issuer.FRONT_PROXY, "front-proxy-client"),
         _client("apiserver-etcd-client", Issuer.ETCD, "kube-apiserver-etcd-client"),
-        *(_etcd_leaves() if settings.datastore == "DedicatedEtcd" else ()),
+        *(etcd_leaves() if settings.datastore == "DedicatedEtcd" else ()),
     )
 
 
@@ -89,14 +91,14 @@ def local_address(bind_address: str) -> str:
     return "127.0.0.1" if address.version == 4 else "::1"
 
 
-def _api_server(settings: Settings, names: Iterable[str]) -> Leaf:
+def _api_server(name: str, settings: Settings, names: Iterable[str]) -> Leaf:
     service = "kubernetes.default.svc"
     dns_names = ["kubernetes", "kubernetes.default", service, f"{service}.{settings.network.domain}", *_LOCAL_NAMES]
     addresses = [settings.network.api_address, *_LOCAL_ADDRESSES]
-    for name in names:
-        (addresses if _is_address(name) else dns_names).append(name)
+    for given in names:
+        (addresses if _is_address(given) else dns_names).append(given)
     return Leaf(
-        name="apiserver",
+        name=name,
         issuer=Issuer.CLUSTER,
         common_name="kube-apiserver",
         dns_names=tuple(dict.fromkeys(dns_names)),
@@ -105,7 +107,8 @@ def _api_server(settings: Settings, names: Iterable[str]) -> Leaf:
     )
 
 
-def _etcd_leaves() -> tuple[Leaf, ...]:
+def etcd_leaves() -> tuple[Leaf, ...]:
+    """The certificates of an etcd that serves its own machine."""
     return (
         _local("etcd/server", Issuer.ETCD, "etcd"),
         _local("etcd/peer", Issuer.ETCD, "etcd"),

@@ -18,7 +18,7 @@ from kapstan.components.scheduler import Scheduler, scheduler_arguments
 
 __all__ = ("desired_components",)
 
-# A quarter of the memory of the API server for a few more milliseconds of processor time a second, as measured.
+# Saves an API server 30 MiB of 250, for a few milliseconds of processor time a second, as measured.
 _ENVIRONMENT = {"GOGC": "40"}
 
 

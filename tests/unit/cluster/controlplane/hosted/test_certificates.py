@@ -69,6 +69,7 @@ LEAVES = (
     "apiserver",
     "apiserver-etcd-client",
     "apiserver-kubelet-client",
+    "apiserver-next",
     "controller-manager",
     "etcd/healthcheck-client",
     "etcd/peer",

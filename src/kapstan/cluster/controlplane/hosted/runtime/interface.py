@@ -123,6 +123,8 @@ class Condition(StrEnum):
 
     STOPPED = "Stopped"
     STARTING = "Starting"
+    # It answers its administrator, but still has work to do before it is ready.
+    ANSWERING = "Answering"
     READY = "Ready"
     # It runs, but does not answer as it should.
     UNHEALTHY = "Unhealthy"
@@ -140,7 +142,7 @@ class ComponentState:
     # Of the program that runs, or ran last.
     version: str = ""
     restarts: int = 0
-    # A word for the cause, where there is one for it: AddressInUse, NoSpace, MissingProgram.
+    # A word for the cause, where there is one for it: AddressInUse, NoSpace, UnknownFlag.
     reason: str = ""
 
     @property
@@ -164,8 +166,6 @@ class Observation:
     """What was last seen of a control plane."""
 
     components: Mapping[ComponentName, ComponentState] = field(default_factory=dict)
-    # The API server answers its administrator: objects can be read and written.
-    answering: bool = False
     # A component is being replaced by a changed one.
     rolling_out: bool = False
     # The change that is asked for was tried, and taken back.
@@ -175,6 +175,16 @@ class Observation:
 
     def component(self, name: ComponentName) -> ComponentState:
         return self.components.get(name, ABSENT)
+
+    @property
+    def answering(self) -> bool:
+        """The API server answers its administrator: objects can be read and written."""
+        return self.component(ComponentName.API_SERVER).condition in (Condition.ANSWERING, Condition.READY)
+
+    @property
+    def ready(self) -> bool:
+        """The API server is ready for everybody."""
+        return self.component(ComponentName.API_SERVER).ready
 
 
 class Runtime(Protocol):

@@ -1,0 +1,499 @@
+"""Control planes as processes: made, used, broken, left alone, put to sleep, changed, deleted. No controller."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.cluster.hosted.driver import Tenant, is_ready
+
+from kapstan.client import Client, RetryPolicy
+from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, Condition
+from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
+from kapstan.components import cache, pidfile
+from kapstan.components.guard import Guard
+from kapstan.components.process import Backoff
+from kapstan.k8s.core_v1 import ConfigMap, Secret
+from kapstan.machinery.errors import KapstanError, NotFound
+from kapstan.machinery.meta import ObjectMeta
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
+
+ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER = ComponentName
+OLD, NEW = "v1.35.4", "v1.36.3"
+HAS_OLD = cache.executable(cache.version_folder(OLD) / API_SERVER)
+Make = Callable[..., Tenant]
+
+
+@pytest.fixture
+def guards() -> Iterator[list[Guard]]:
+    """End processes even if the test run is killed."""
+    guards: list[Guard] = []
+    yield guards
+    for guard in guards:
+        guard.release()
+
+
+@pytest.fixture
+async def data(tmp_path: Path, guards: list[Guard]) -> AsyncIterator[Path]:
+    """A folder for control planes; nothing of them runs on after the test."""
+    folder = tmp_path / "data"
+    guards.append(Guard(folder / "shared.etcd"))
+    yield folder
+    async with ProcessRuntime(folder) as runtime:
+        await runtime.stop(grace=0)
+
+
+def manager(data: Path) -> ProcessRuntime:
+    """A manager. When it goes, its processes run on."""
+    return ProcessRuntime(data, backoff=Backoff(first=0.05, limit=1.0))
+
+
+@pytest.fixture
+async def runtime(data: Path) -> AsyncIterator[ProcessRuntime]:
+    async with manager(data) as runtime:
+        yield runtime
+
+
+@pytest.fixture
+def make(data: Path, guards: list[Guard]) -> Make:
+    def make(runtime: ProcessRuntime, name: str = "c1", **spec: Any) -> Tenant:
+        guards.append(Guard(data / name))
+        return Tenant(runtime, name, **spec)
+
+    return make
+
+
+def pids(folder: Path) -> dict[str, int]:
+    """The processes of a folder that are alive, by the name of their pid file."""
+    found = {file.stem: pidfile.read(file) for file in (folder / "run").glob("*.pid")}
+    return {name: identity.pid for name, identity in found.items() if identity and pidfile.is_alive(identity)}
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+async def write(client: Client, name: str) -> None:
+    await client.create(ConfigMap(metadata=ObjectMeta(name=name, namespace="default"), data={"a": "b"}))
+
+
+async def read(client: Client, name: str) -> dict[str, str]:
+    return (await client.get(ConfigMap, name, "default")).data
+
+
+async def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
+    async with asyncio.timeout(timeout):
+        while not condition():  # noqa: ASYNC110 - the condition is about processes that tell nobody
+            await asyncio.sleep(0.02)
+
+
+class Asking:
+    """Asks an API server all the time, on a new connection each time, and counts when it does not answer."""
+
+    def __init__(self, tenant: Tenant) -> None:
+        self._config = tenant.administrator()
+        self.answers = 0
+        self._asking = True
+        self.failures: list[str] = []
+
+    @property
+    def refused(self) -> bool:
+        """Whether nobody listened for a while. A connection that is cut once, when the old one goes, is tried again."""
+        cut = [failure for failure in self.failures if "reset by peer" in failure]
+        return len(self.failures) - len(cut) > 0 or len(cut) > 3
+
+    async def __aenter__(self) -> Asking:
+        self._task = asyncio.create_task(self._ask())
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._asking = False
+        await self._task
+
+    async def _ask(self) -> None:
+        while self._asking:
+            async with Client(self._config, retry=RetryPolicy(lost=0)) as client:
+                try:
+                    await client.request("GET", "/api/v1/namespaces/default")
+                    self.answers += 1
+                except KapstanError as failure:
+                    self.failures.append(str(failure))
+
+
+async def test_it_is_made_used_and_deleted(runtime: ProcessRuntime, make: Make, data: Path) -> None:
+    tenant = make(runtime)
+    await tenant.apply()
+    await tenant.until(lambda seen: seen.answering)
+    async with tenant.client() as client:
+        assert b"v1.36.3" in await client.request("GET", "/version")
+        await tenant.bootstrap()  # before it is ready: an administrator need not wait for roles
+        await tenant.ready()
+
+        await write(client, "kept")
+        await client.create(
+            Secret(
+                metadata=ObjectMeta(name="bootstrap-token-abcdef", namespace="kube-system"),
+                type="bootstrap.kubernetes.io/token",
+                string_data={
+                    "token-id": "abcdef",
+                    "token-secret": "0123456789abcdef",
+                    "usage-bootstrap-signing": "true",
+                    "usage-bootstrap-authentication": "true",
+                },
+            )
+        )
+        async with client.watch(ConfigMap, "kube-public", fields="metadata.name=cluster-info") as events:
+            async for event in events:
+                if "jws-kubeconfig-abcdef" in event.object.data:
+                    break
+    async with Client(tenant.administrator().anonymous()) as anybody:
+        info = await anybody.get(ConfigMap, "cluster-info", "kube-public")
+        assert tenant.endpoint is not None and tenant.endpoint.url in info.data["kubeconfig"]
+
+    folder = tenant.folder(data)
+    assert all(file.stat().st_mode & 0o077 == 0 for file in folder.rglob("*"))
+    running = pids(folder)
+    assert set(running) == set(ComponentName)
+
+    await tenant.delete()
+
+    assert not folder.exists()
+    assert [pid for pid in running.values() if pidfile.identify(pid, "")] == []
+    assert not listens(tenant.endpoint.port)
+    assert list(data.iterdir()) == []
+    await tenant.delete()  # once more, as a manager does that died before it could say so
+
+
+async def test_whatever_is_killed_comes_back_and_the_data_are_there(
+    runtime: ProcessRuntime, make: Make, data: Path
+) -> None:
+    tenant = make(runtime)
+    await tenant.apply()
+    await tenant.ready()
+    async with tenant.client() as client:
+        await write(client, "kept")
+
+    for name in ComponentName:
+        before = pids(tenant.folder(data))
+        os.kill(before[name], signal.SIGKILL)
+        failed = await tenant.until(lambda seen, name=name: seen.component(name).restarts == 1)  # type: ignore[misc]
+        assert failed.component(name).version == NEW
+        await tenant.ready()
+        after = pids(tenant.folder(data))
+        assert after[name] != before[name]
+        # A controller manager that has only just started gives up when it loses the API server.
+        others = set(ComponentName) - {name, CONTROLLER_MANAGER}
+        assert {other: after[other] for other in others} == {other: before[other] for other in others}
+        async with tenant.client() as client:
+            assert await read(client, "kept") == {"a": "b"}
+
+
+async def test_it_goes_on_without_its_manager_and_is_adopted_by_the_next(make: Make, data: Path) -> None:
+    async with manager(data) as first:
+        tenant = make(first)
+        await tenant.apply()
+        await tenant.ready()
+    before = pids(tenant.folder(data))
+    assert set(before) == set(ComponentName)
+    async with tenant.client() as client:
+        await write(client, "meanwhile")
+    os.kill(before[SCHEDULER], signal.SIGKILL)
+
+    async with manager(data) as second:
+        adopted = tenant.of(second)
+        await adopted.apply()
+        assert adopted.seen.component(API_SERVER).condition in (Condition.READY, Condition.STOPPED)
+        await adopted.ready()
+        after = pids(tenant.folder(data))
+        assert {name for name in before if after[name] != before[name]} == {SCHEDULER}
+        async with adopted.client() as client:
+            assert await read(client, "meanwhile") == {"a": "b"}
+        await adopted.delete()
+        assert pids(tenant.folder(data)) == {}
+
+
+@pytest.mark.parametrize("moment", ["starting", "answering"])
+async def test_a_manager_that_dies_while_it_is_made_is_replaced_by_one_that_goes_on(
+    make: Make, data: Path, moment: str
+) -> None:
+    async with manager(data) as first:
+        tenant = make(first)
+        await tenant.apply()
+        if moment == "answering":
+            await tenant.until(lambda seen: seen.answering)
+        else:
+            await until(lambda: API_SERVER in pids(tenant.folder(data)))
+    before = pids(tenant.folder(data))
+
+    async with manager(data) as second:
+        adopted = tenant.of(second)
+        await adopted.apply()
+        await adopted.ready()
+        after = pids(tenant.folder(data))
+
+    assert before.items() <= after.items()
+
+
+async def test_it_sleeps_and_wakes_with_its_data_and_its_address(
+    runtime: ProcessRuntime, make: Make, data: Path
+) -> None:
+    tenant = make(runtime)
+    await tenant.apply()
+    await tenant.ready()
+    endpoint = tenant.endpoint
+    assert endpoint is not None
+    async with tenant.client() as client:
+        await write(client, "kept")
+
+    await tenant.apply(replicas=0)
+    asleep = await tenant.until(
+        lambda seen: all(seen.component(name).condition is Condition.STOPPED for name in ComponentName)
+    )
+    assert not asleep.answering
+    assert pids(tenant.folder(data)) == {}
+    assert not listens(endpoint.port)
+
+    await tenant.apply(replicas=1)
+    await tenant.ready()
+    assert tenant.endpoint == endpoint
+    async with tenant.client() as client:
+        assert await read(client, "kept") == {"a": "b"}
+
+
+@pytest.mark.parametrize("strategy", ["BlueGreen", "Recreate"])
+async def test_a_changed_component_takes_the_place_of_the_old_one(
+    runtime: ProcessRuntime, make: Make, data: Path, strategy: str
+) -> None:
+    tenant = make(runtime, rollout={"strategy": {"type": strategy}})
+    await tenant.apply()
+    await tenant.ready()
+    before = pids(tenant.folder(data))
+
+    async with Asking(tenant) as asking:
+        await tenant.apply(apiServer={"extraArgs": [{"name": "audit-log-maxage", "value": "7"}]})
+        await tenant.until(lambda seen: seen.rolling_out)
+        await tenant.until(lambda seen: is_ready(seen) and not seen.rolling_out)
+        await until(lambda: not any(pid == before[API_SERVER] for pid in pids(tenant.folder(data)).values()))
+
+    after = pids(tenant.folder(data))
+    same = (ETCD, SCHEDULER)  # a controller manager gives up if it was just starting
+    assert {name: after[name] for name in same} == {name: before[name] for name in same}
+    assert len(after) == len(before)
+    assert asking.answers
+    assert asking.refused is (strategy == "Recreate")
+
+
+@pytest.mark.parametrize("strategy", ["BlueGreen", "Recreate"])
+async def test_a_change_that_does_not_work_is_taken_back(make: Make, data: Path, strategy: str) -> None:
+    """Nor is it tried again, whoever manages the control plane, until something else is asked for."""
+    async with manager(data) as first:
+        tenant = make(first, rollout={"strategy": {"type": strategy}})
+        await tenant.apply()
+        await tenant.ready()
+        before = pids(tenant.folder(data))
+        async with Asking(tenant) as asking:
+            await tenant.apply(apiServer={"extraArgs": [{"name": "no-such-flag", "value": "1"}]})
+            refused = (await tenant.until(lambda seen: seen.refused and is_ready(seen))).refused
+        assert refused is not None
+        assert "it does not know the flag --no-such-flag" in refused.message
+        assert asking.answers
+        assert asking.refused is (strategy == "Recreate")
+        if strategy == "BlueGreen":
+            assert pids(tenant.folder(data)) == before
+        running = pids(tenant.folder(data))
+
+    async with manager(data) as second:
+        tenant = tenant.of(second)
+        await tenant.apply()
+        assert (await tenant.until(lambda seen: is_ready(seen) and seen.refused)).refused == refused
+        assert pids(tenant.folder(data)) == running
+
+        await tenant.apply(apiServer={})
+        await tenant.until(lambda seen: is_ready(seen) and seen.refused is None)
+
+
+@pytest.mark.parametrize("strategy", ["BlueGreen", "Recreate"])
+@(pytest.mark.real if HAS_OLD else pytest.mark.slow)  # else they have to be built, which takes minutes
+async def test_it_is_upgraded_api_server_first(runtime: ProcessRuntime, make: Make, data: Path, strategy: str) -> None:
+    tenant = make(runtime, version=OLD, rollout={"strategy": {"type": strategy}})
+    await tenant.apply()
+    await tenant.ready()
+    async with tenant.client() as client:
+        await write(client, "kept")
+    etcd = pids(tenant.folder(data))["etcd"]
+    seen_versions = []
+
+    def upgraded(seen: Any) -> bool:
+        seen_versions.append(tuple(seen.component(name).version for name in (API_SERVER, CONTROLLER_MANAGER)))
+        return is_ready(seen) and not seen.rolling_out and seen.component(SCHEDULER).version == NEW
+
+    async with Asking(tenant) as asking:
+        await tenant.apply(version=NEW)
+        await tenant.until(upgraded)
+
+    assert (OLD, NEW) not in seen_versions  # nobody is ever newer than the API server
+    assert asking.answers
+    assert asking.refused is (strategy == "Recreate")
+    assert pids(tenant.folder(data))["etcd"] == etcd
+    async with tenant.client() as client:
+        assert await read(client, "kept") == {"a": "b"}
+        assert NEW.encode() in await client.request("GET", "/version")
+
+
+async def test_certificates_are_renewed_while_everything_runs(runtime: ProcessRuntime, make: Make, data: Path) -> None:
+    tenant = make(runtime)
+    now = tenant.now
+    tenant.age(timedelta(days=320))
+    await tenant.apply()
+    await tenant.ready()
+    assert tenant.endpoint is not None
+    before, served = pids(tenant.folder(data)), served_until(tenant)
+    assert served < now + timedelta(days=60)
+
+    tenant.now = now
+    await tenant.apply()
+
+    await until(lambda: served_until(tenant) > now + timedelta(days=300), timeout=120)
+    assert pids(tenant.folder(data)) == before
+    async with tenant.client() as client:
+        await write(client, "renewed")
+    await tenant.ready()
+
+
+def served_until(tenant: Tenant) -> datetime:
+    """When the certificate ends that the API server shows."""
+    assert tenant.endpoint is not None
+    context = ssl.create_default_context(cadata=tenant.authorities.cluster.cert_pem.decode())
+    with (
+        socket.create_connection((tenant.endpoint.host, tenant.endpoint.port)) as connection,
+        context.wrap_socket(connection, server_hostname="localhost") as tls,
+    ):
+        certificate = tls.getpeercert()
+    assert certificate
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)
+
+
+async def test_control_planes_that_share_an_etcd_know_nothing_of_each_other(
+    runtime: ProcessRuntime, make: Make, data: Path
+) -> None:
+    """One prefix is the beginning of the other: a deletion without the slash would damage the neighbour."""
+    one, other = (make(runtime, name, datastore={"type": "SharedEtcd"}) for name in ("a", "ab"))
+    for tenant in (one, other):
+        await tenant.apply()
+    for tenant in (one, other):
+        await tenant.ready()
+        assert set(pids(tenant.folder(data))) == set(ComponentName) - {ETCD}
+    async with one.client() as client:
+        await write(client, "mine")
+    async with other.client() as client:
+        with pytest.raises(NotFound):
+            await read(client, "mine")
+        await write(client, "other")
+
+    await one.delete()
+
+    assert sorted(path.name for path in data.iterdir()) == ["ab", "shared.etcd"]
+    async with other.client() as client:
+        assert await read(client, "other") == {"a": "b"}
+    again = make(runtime, "a", datastore={"type": "SharedEtcd"})
+    await again.apply()
+    await again.until(lambda seen: seen.answering)
+    async with again.client() as client:
+        with pytest.raises(NotFound):
+            await read(client, "mine")
+
+    await again.delete()
+    await other.delete()
+    assert list(data.iterdir()) == []
+
+
+@pytest.fixture
+def taken() -> Iterator[socket.socket]:
+    """A port that another program listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
+
+
+async def test_a_port_that_has_to_be_this_one_is_waited_for(
+    runtime: ProcessRuntime, make: Make, taken: socket.socket
+) -> None:
+    port = taken.getsockname()[1]
+    tenant = make(runtime, exposure={"type": "HostPort", "port": port})
+    await tenant.apply()
+
+    failed = await tenant.until(lambda seen: seen.failure)
+    assert failed.failure.startswith(f"another program listens on 127.0.0.1:{port}")
+
+    taken.close()
+    await tenant.until(lambda seen: seen.answering)
+    assert tenant.endpoint is not None
+    assert tenant.endpoint.port == port
+
+
+@pytest.mark.parametrize("component", ["apiserver", "etcd_client", "scheduler"])
+async def test_a_port_that_nobody_knows_yet_is_exchanged(
+    runtime: ProcessRuntime, make: Make, taken: socket.socket, component: str
+) -> None:
+    tenant = make(runtime)
+    await runtime.ensure_datastore(tenant.instance, "DedicatedEtcd")
+    give_port(runtime, tenant, component, taken.getsockname()[1])
+
+    await tenant.apply()
+    await tenant.ready()
+
+    layout = runtime.layout(tenant.instance)
+    assert getattr(layout.ports, component) != taken.getsockname()[1]
+    async with tenant.client() as client:
+        await write(client, "works")
+
+
+def give_port(runtime: ProcessRuntime, tenant: Tenant, component: str, port: int) -> None:
+    """As if it had been chosen, and taken by another program since."""
+    import msgspec
+
+    file = runtime.folder / tenant.name / "instance.json"
+    record = msgspec.json.decode(file.read_bytes())
+    record["ports"][component] = port
+    file.write_bytes(msgspec.json.encode(record))
+
+
+async def test_data_of_another_control_plane_are_not_touched(runtime: ProcessRuntime, make: Make, data: Path) -> None:
+    tenant = make(runtime)
+    await tenant.apply()
+    thief = Tenant(runtime, "thief", id="c1")
+
+    with pytest.raises(KapstanError, match="the data 'c1' on this machine belong to HostedControlPlane default/c1"):
+        await thief.apply()
+    await thief.delete()
+
+    assert tenant.folder(data).is_dir()
+    await tenant.delete()
+
+
+@pytest.mark.slow
+async def test_ten_at_once(runtime: ProcessRuntime, make: Make, data: Path) -> None:
+    tenants = [make(runtime, f"c{number}") for number in range(10)]
+    async with asyncio.TaskGroup() as group:
+        for tenant in tenants:
+            group.create_task(tenant.apply())
+    async with asyncio.TaskGroup() as group:
+        for tenant in tenants:
+            group.create_task(tenant.ready(timeout=500))
+    assert len({tenant.endpoint for tenant in tenants}) == len(tenants)
+    for tenant in tenants:
+        async with tenant.client() as client:
+            await write(client, tenant.name)
+    async with asyncio.TaskGroup() as group:
+        for tenant in tenants:
+            group.create_task(tenant.delete())
+    assert list(data.iterdir()) == []
