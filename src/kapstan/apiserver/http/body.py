@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -15,10 +16,10 @@ import yaml
 from kapstan.apiserver import protobuf
 from kapstan.apiserver.http.message import HTTPRequest
 from kapstan.apiserver.kinds import ServedKind
-from kapstan.machinery.codec import load_yaml
+from kapstan.apiserver.registry.accepting import json_kind, unrecognized
 from kapstan.machinery.errors import BadRequest, UnsupportedMediaType
 
-__all__ = ("MAX_BODY", "check_depth", "decode_json", "decode_object", "media_type")
+__all__ = ("MAX_BODY", "NotJSON", "check_depth", "decode_json", "decode_object", "decode_patch", "media_type")
 
 MAX_BODY = 3 * 1024 * 1024
 MAX_DEPTH = 250  # levels of nesting; what walks objects afterwards is recursive
@@ -40,7 +41,7 @@ def media_type(request: HTTPRequest) -> str:
 def decode_object(data: bytes, type: str, kind: ServedKind | None, *, strict: bool) -> tuple[Any, list[str]]:
     """The decoded body, and what a strict reader complains of; the reader of built-in kinds knows protobuf, too."""
     if type in ("", _JSON):
-        return decode_json(data, strict=strict)
+        return _decode_json_object(data, kind, strict=strict)
     if type == _YAML:
         return _decode_yaml(data, strict=strict)
     custom = kind is not None and kind.custom
@@ -52,11 +53,60 @@ def decode_object(data: bytes, type: str, kind: ServedKind | None, *, strict: bo
     )
 
 
+def decode_patch(data: bytes, *, is_list: bool, strict: bool) -> tuple[Any, list[str]]:
+    """A JSON patch or a merge patch."""
+    try:
+        value, complaints = decode_json(data, strict=strict)
+    except NotJSON as error:
+        raise BadRequest(f"error decoding patch: {error}") from error
+    wanted = "[]handlers.jsonPatchOp" if is_list else "map[string]interface {}"
+    if not isinstance(value, list if is_list else dict):
+        raise BadRequest(
+            f"error decoding patch: json: cannot unmarshal {json_kind(value)} into Go value of type {wanted}"
+        )
+    if isinstance(value, list) and strict:
+        complaints = [f"json patch {complaint}" for complaint in (*complaints, *_unknown_in_operations(value))]
+    return value, complaints
+
+
+def _unknown_in_operations(operations: list[Any]) -> list[str]:
+    return [
+        f'unknown field "[{position}].{name}"'
+        for position, operation in enumerate(operations)
+        if isinstance(operation, dict)
+        for name in operation
+        if name not in ("op", "path", "from", "value")
+    ]
+
+
+def _decode_json_object(data: bytes, kind: ServedKind | None, *, strict: bool) -> tuple[Any, list[str]]:
+    try:
+        return decode_json(data, strict=strict)
+    except NotJSON as error:
+        if kind is None:
+            raise BadRequest(f"couldn't get version/kind; json parse error: {error}") from error
+        raise unrecognized(kind.gvk.kind, f"{error} ({_summary(data)})") from error
+
+
+def _summary(data: bytes) -> str:
+    """The beginning of a body, as a refusal shows it."""
+    if not data:
+        return "<empty>"
+    text = data[:30].decode(errors="replace") if data.startswith(b"{") else data[:30].hex()
+    return f"{text} ..." if len(data) > 30 else text
+
+
+class NotJSON(ValueError):
+    """Not JSON; the text says why."""
+
+
 def decode_json(data: bytes, *, strict: bool) -> tuple[Any, list[str]]:
+    """The value, and the fields that were sent twice; NotJSON if it is none."""
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadRequest(f"couldn't get version/kind; json parse error: {error}") from error
+        truncated = "truncated" in str(error)
+        raise NotJSON("unexpected end of JSON input" if truncated else str(error)) from error
     except RecursionError:
         raise _too_deep() from None
     check_depth(data)
@@ -122,26 +172,45 @@ def _decode_yaml(data: bytes, *, strict: bool) -> tuple[Any, list[str]]:
     if data.lstrip().startswith(b"{"):  # kubectl sends JSON as YAML
         try:
             return decode_json(data, strict=strict)
-        except BadRequest:
+        except NotJSON:
             pass
     try:
-        documents = list(load_yaml(data))
-    except (ValueError, RecursionError) as error:
-        raise BadRequest(f"error decoding YAML: {error}") from error
-    if len(documents) != 1:
-        raise BadRequest(f"error decoding YAML: expected one document, found {len(documents)}")
-    try:
-        encoded = msgspec.json.encode(documents[0])
-    except (TypeError, RecursionError) as error:
-        raise BadRequest(f"error decoding YAML: {error}") from error
+        encoded = msgspec.json.encode(yaml.load(data, Loader=_loader()))  # noqa: S506 - a safe loader's child
+    except yaml.MarkedYAMLError as error:
+        raise BadRequest(f"error decoding YAML: error converting YAML to JSON: yaml: {_yaml_problem(error)}") from error
+    except (yaml.YAMLError, TypeError, ValueError) as error:
+        raise BadRequest(f"error decoding YAML: error converting YAML to JSON: yaml: {error}") from error
+    except RecursionError:
+        raise _too_deep() from None
     check_depth(encoded)
     return msgspec.json.decode(encoded), _yaml_duplicates(data) if strict else []
+
+
+def _yaml_problem(error: yaml.MarkedYAMLError) -> str:
+    """In the words of Go's YAML reader, which is the same program; only lines are counted otherwise."""
+    mark = error.problem_mark
+    line = mark.line + isinstance(error, yaml.scanner.ScannerError) if mark is not None else 0
+    return f"line {line}: {error.problem}" if line else str(error.problem)
+
+
+@cache
+def _loader() -> Any:
+    """A safe loader that reads what Go's does: timestamps stay texts, `y` and `n` are truth values."""
+    loader: Any = type("GoLoader", (yaml.CSafeLoader,), {})
+    timestamp, truth = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool"
+    loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != timestamp]
+        for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    }
+    loader.add_implicit_resolver(truth, re.compile(r"^(?:y|Y|n|N)$"), list("yYnN"))
+    loader.bool_values = {**yaml.CSafeLoader.bool_values, "y": True, "n": False}
+    return loader
 
 
 def _yaml_duplicates(data: bytes) -> list[str]:
     """Keys that were set twice, in the words of Go's YAML reader."""
     complaints: list[str] = []
-    pending = [yaml.compose(data, Loader=yaml.CSafeLoader)]
+    pending = [yaml.compose(data, Loader=_loader())]
     while pending:
         node = pending.pop()
         if isinstance(node, yaml.MappingNode):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from kapstan.apiserver import builtin
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.discovery.paths import serve_path
 from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse, text_response
@@ -81,7 +82,8 @@ def _check_scope(kind: ServedKind, where: Route) -> None:
 
 def _missing(cluster: LogicalCluster, where: Route) -> Response:
     """A group-version that is served answers with a Status, anything else as any web server does."""
-    if GroupVersion(where.group, where.version) in cluster.kinds.group_versions():
+    served = GroupVersion(where.group, where.version) in cluster.kinds.group_versions()
+    if served or any(found.group == where.group for found in builtin.group_versions()):
         raise _generic(NotFound, "the server could not find the requested resource")
     return text_response(404, "404 page not found\n", {"X-Content-Type-Options": "nosniff"})
 

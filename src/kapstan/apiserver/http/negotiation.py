@@ -11,10 +11,12 @@ import msgspec
 from kapstan.apiserver.http.message import HTTPRequest
 from kapstan.apiserver.http.options import text
 from kapstan.apiserver.kinds import ServedKind
+from kapstan.apiserver.registry.accepting import go_type
 from kapstan.apiserver.registry.representation import AsMetadata, AsObject, AsTable, Representation
 from kapstan.machinery.codec import to_yaml
 from kapstan.machinery.errors import BadRequest, NotAcceptable
 from kapstan.machinery.golang import quote
+from kapstan.machinery.meta import StatusDetails
 
 __all__ = ("Accepted", "accept_clauses", "negotiate", "rendered")
 
@@ -56,15 +58,20 @@ def negotiate(request: HTTPRequest, kind: ServedKind | None, *, is_list: bool = 
     pretty = _wants_pretty(request)
     if not header or header == "application/json" or header == "*/*":
         return _PRETTY if pretty else _PLAIN
-    tables = kind is not None and kind.handler is None
+    readable = False
     for clause in accept_clauses(header):
         for encoding in _ENCODINGS:
             if not _matches(clause, encoding) or (watch and encoding == "yaml"):
                 continue
-            representation = _representation(request, clause.parameters, tables=tables, is_list=is_list, watch=watch)
+            readable = True
+            representation = _representation(request, clause.parameters, kind, is_list=is_list, watch=watch)
             if representation is not None:
                 return Accepted(representation, encoding, pretty or clause.parameters.get("pretty") == "1")
-    raise NotAcceptable(f"only the following media types are accepted: {_supported(kind, watch)}")
+    supported = _supported(kind, watch)
+    if not readable and (kind is None or not kind.custom) and not watch:
+        message = f"406: Not Acceptable\n\nAvailable representations: {supported}"
+        raise NotAcceptable(message, details=StatusDetails())
+    raise NotAcceptable(f"only the following media types are accepted: {supported}")
 
 
 def _supported(kind: ServedKind | None, watch: bool) -> str:
@@ -81,7 +88,7 @@ def _matches(clause: Clause, encoding: Encoding) -> bool:
 
 
 def _representation(
-    request: HTTPRequest, parameters: dict[str, str], *, tables: bool, is_list: bool, watch: bool
+    request: HTTPRequest, parameters: dict[str, str], kind: ServedKind | None, *, is_list: bool, watch: bool
 ) -> Representation | None:
     """What `as`, `g` and `v` ask for; None if that is not to be had here."""
     if parameters.get("stream", "watch") not in ("", "watch"):
@@ -93,11 +100,14 @@ def _representation(
     if api_version is None or parameters.get("g") != "meta.k8s.io":
         return None
     if wanted == "Table":
-        return AsTable(api_version, _include_object(request)) if tables else None  # type: ignore[arg-type]
+        has_tables = kind is not None and kind.handler is None
+        return AsTable(api_version, _include_object(request)) if has_tables else None  # type: ignore[arg-type]
     if wanted == "PartialObjectMetadata" and is_list and not watch:
-        raise NotAcceptable("you requested PartialObjectMetadata, but the requested object is a list")
+        found = f"(*{go_type(kind, list=True)})" if kind is not None else ""
+        raise NotAcceptable(f"you requested PartialObjectMetadata, but the requested object is a list {found}")
     if wanted == "PartialObjectMetadataList" and not is_list:
-        raise NotAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list")
+        found = f"(*{go_type(kind)})" if kind is not None else ""
+        raise NotAcceptable(f"you requested PartialObjectMetadataList, but the requested object is not a list {found}")
     if wanted in ("PartialObjectMetadata", "PartialObjectMetadataList"):
         return AsMetadata(api_version)
     return None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kapstan.apiserver.registry.accepting import not_registered
 from kapstan.apiserver.registry.errors import invalid
 from kapstan.apiserver.request import DeleteOptions, ListOptions, Preconditions, WriteOptions
+from kapstan.apiserver.strategy.typed import shape, struct_of
 from kapstan.machinery.errors import BadRequest
 from kapstan.machinery.golang import quote
-from kapstan.machinery.gvk import GroupKind
+from kapstan.machinery.gvk import GroupKind, GroupVersionKind
 from kapstan.machinery.validation import FieldError
 
 __all__ = ("delete_options", "flag", "list_options", "patch_options", "text", "write_options")
@@ -19,6 +21,7 @@ Query = Mapping[str, Sequence[str]]
 _MANAGER_LENGTH = 128
 _POLICIES = ("Foreground", "Background", "Orphan")
 _INT64 = 2**63
+_DELETE_OPTIONS = GroupVersionKind("", "v1", "DeleteOptions")
 
 
 def text(query: Query, name: str) -> str:
@@ -115,25 +118,24 @@ def delete_options(query: Query, body: Any) -> DeleteOptions:
 def _from_body(body: Any) -> tuple[DeleteOptions, Sequence[str]]:
     if not isinstance(body, dict):
         raise BadRequest("the body of a delete is a DeleteOptions object")
-    if body.get("kind") not in (None, "", "DeleteOptions"):
-        raise BadRequest("decoded object cannot be converted to DeleteOptions")
-    dry_run = _typed(body, "dryRun", list) or []
-    preconditions = _typed(body, "preconditions", dict) or {}
+    kind, version = body.get("kind") or _DELETE_OPTIONS.kind, body.get("apiVersion") or "v1"
+    if kind != _DELETE_OPTIONS.kind:
+        raise BadRequest(not_registered(str(version), str(kind)))
+    struct = struct_of(_DELETE_OPTIONS)
+    assert struct is not None
+    try:
+        shape(struct, body)
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
+    wanted = body.get("preconditions") or {}
     options = DeleteOptions(
-        dry_run=bool(dry_run),
-        grace_period_seconds=_typed(body, "gracePeriodSeconds", int),
-        preconditions=Preconditions(_typed(preconditions, "uid", str), _typed(preconditions, "resourceVersion", str)),
-        orphan_dependents=_typed(body, "orphanDependents", bool),
-        propagation_policy=_typed(body, "propagationPolicy", str),
+        dry_run=bool(body.get("dryRun")),
+        grace_period_seconds=body.get("gracePeriodSeconds"),
+        preconditions=Preconditions(wanted.get("uid"), wanted.get("resourceVersion")),
+        orphan_dependents=body.get("orphanDependents"),
+        propagation_policy=body.get("propagationPolicy"),
     )
-    return options, dry_run
-
-
-def _typed(body: Mapping[str, Any], name: str, type: type) -> Any:
-    value = body.get(name)
-    if value is None or (isinstance(value, type) and not (type is int and isinstance(value, bool))):
-        return value
-    raise BadRequest(f"DeleteOptions: {name} is not of type {type.__name__}")
+    return options, body.get("dryRun") or ()
 
 
 def _checked(options: DeleteOptions, dry_run: Sequence[str]) -> DeleteOptions:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from kapstan.apiserver.cluster import LogicalCluster
-from kapstan.apiserver.http.body import MAX_BODY, decode_json, decode_object, media_type
+from kapstan.apiserver.http.body import MAX_BODY, decode_object, decode_patch, media_type
 from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse
 from kapstan.apiserver.http.negotiation import Accepted, negotiate, rendered
 from kapstan.apiserver.http.options import delete_options, list_options, patch_options, text, write_options
@@ -17,11 +17,13 @@ from kapstan.apiserver.registry.outcome import Outcome
 from kapstan.apiserver.registry.patch import patch_types
 from kapstan.apiserver.registry.strictness import wants_strict
 from kapstan.apiserver.request import DeleteOptions, Request, UserInfo, WriteOptions
-from kapstan.machinery.errors import BadRequest, UnsupportedMediaType
+from kapstan.machinery.errors import UnsupportedMediaType
+from kapstan.machinery.meta import StatusDetails
 
 __all__ = ("serve_resource",)
 
 _APPLY = "application/apply-patch+yaml"
+_JSON_PATCH = "application/json-patch+json"
 
 
 class _Call:
@@ -118,6 +120,8 @@ async def _patch(call: _Call) -> Response:
     type = media_type(call.http)
     known = patch_types(call.kind.custom)
     if type not in known:
+        if not call.kind.custom:
+            raise UnsupportedMediaType("415: Unsupported Media Type", details=StatusDetails())
         raise UnsupportedMediaType(
             f"the body of the request was in an unknown format - accepted media types include: {', '.join(known)}"
         )
@@ -125,21 +129,18 @@ async def _patch(call: _Call) -> Response:
     data = await call.http.read(MAX_BODY)
     apply = type == _APPLY
     request = call.request(patch_options(call.http.query, apply=apply))
-    body, complaints = _decode_patch(data, apply, request)
+    body, complaints = _decode_patch(data, apply, request, is_list=type == _JSON_PATCH)
     outcome = await verbs.patch(request, type, body, complaints)
     return call.answer(request, accepted, outcome, 201 if outcome.created else 200)
 
 
-def _decode_patch(data: bytes, apply: bool, request: Request) -> tuple[Any, list[str]]:
+def _decode_patch(data: bytes, apply: bool, request: Request, *, is_list: bool) -> tuple[Any, list[str]]:
     options = request.options
     assert isinstance(options, WriteOptions)
     strict = wants_strict(options.field_validation)
     if apply:
         return decode_object(data, "application/yaml", request.kind, strict=strict)
-    try:
-        return decode_json(data, strict=strict)
-    except BadRequest as error:
-        raise BadRequest(f"error decoding patch: {error}") from error
+    return decode_patch(data, is_list=is_list, strict=strict)
 
 
 async def _delete(call: _Call) -> Response:

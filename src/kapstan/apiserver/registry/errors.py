@@ -100,7 +100,7 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> Invalid
 def unprocessable(why: str) -> APIError:
     """A patch that is well-formed but does not fit the object."""
     message = "the server rejected our request due to an error in our request"
-    return Invalid(f"{message}: {why}", status=Status(status="Failure", message=message, reason="Invalid", code=422))
+    return Invalid(f"{message}: {why}", details=StatusDetails())
 
 
 def method_not_supported(resource: GroupResource, action: str) -> MethodNotAllowed:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from kapstan.apiserver.registry.errors import unclassified
 from kapstan.apiserver.request import Request, WriteOptions
 from kapstan.machinery.errors import BadRequest
+from kapstan.machinery.golang import quote
 
 __all__ = (
     "check_name",
@@ -48,7 +50,7 @@ def revision_of(metadata: Object) -> int:
     """The resourceVersion that a client sent; 0 if none."""
     text = metadata.get("resourceVersion") or "0"
     if not (isinstance(text, str) and text.isascii() and text.isdigit()):
-        raise BadRequest(f"resourceVersion {text!r} is not a number: send back the one that was read, or none")
+        raise unclassified(f"strconv.ParseUint: parsing {quote(str(text))}: invalid syntax")
     return int(text)
 
 

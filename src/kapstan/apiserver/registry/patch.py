@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from kapstan.apiserver.registry import managed
-from kapstan.apiserver.registry.errors import invalid
+from kapstan.apiserver.registry.accepting import wrong_type
+from kapstan.apiserver.registry.errors import invalid, unprocessable
 from kapstan.apiserver.registry.metadata import metadata_of
 from kapstan.apiserver.registry.objects import clone, encode
 from kapstan.apiserver.registry.outcome import Outcome
 from kapstan.apiserver.registry.strictness import report
 from kapstan.apiserver.registry.update import guaranteed_update
 from kapstan.apiserver.request import Request, WriteOptions
-from kapstan.machinery.errors import BadRequest, UnsupportedMediaType
+from kapstan.machinery.errors import BadRequest, Invalid, UnsupportedMediaType
 from kapstan.machinery.golang import format_value, quote
 from kapstan.machinery.gvk import GroupKind
 from kapstan.machinery.patch import apply_json_patch, apply_merge_patch, apply_strategic_merge_patch
@@ -64,16 +65,26 @@ async def _apply(request: Request, config: Any, complaints: list[str]) -> Outcom
         # Shaping changes what it is given; the next attempt, and the field manager, need the configuration as it came.
         new = _shaped(request, clone(managed.apply(request, old, config)), [])
         if complaints and options.field_validation == "Strict":
-            raise BadRequest(f"error strict decoding YAML: {', '.join(complaints)}")
+            lines = "\n  ".join(complaints)
+            raise BadRequest(
+                f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {lines}"
+            )
         report(request, options.field_validation, complaints)
         return new
 
     return await guaranteed_update(request, change, allow_create=not request.subresource)
 
 
+def _json_patched(old: Object, operations: Any) -> Any:
+    try:
+        return apply_json_patch(old, operations)
+    except Invalid as error:
+        raise unprocessable(str(error)) from error
+
+
 def _patched(request: Request, patch_type: PatchType, old: Object, body: Any, complaints: list[str]) -> Object:
     if patch_type == _JSON:
-        new = apply_json_patch(old, body)
+        new = _json_patched(old, body)
     elif patch_type == _MERGE:
         new = apply_merge_patch(old, body)
     elif patch_type == _STRATEGIC and not request.kind.custom:
@@ -92,13 +103,10 @@ def _shaped(request: Request, obj: Object, complaints: list[str], shown: str = "
     `shown` is what a refusal shows of it.
     """
     kind = request.kind
-    if (obj.get("apiVersion"), obj.get("kind")) != (kind.gvk.api_version, kind.gvk.kind):
-        raise BadRequest(
-            f"the API version and kind in the patched data ({obj.get('apiVersion')}, {obj.get('kind')}) do not match "
-            f"the expected ones ({kind.gvk.api_version}, {kind.gvk.kind})"
-        )
     metadata_of(obj)
     try:
+        if (obj.get("apiVersion"), obj.get("kind")) != (kind.gvk.api_version, kind.gvk.kind):
+            raise wrong_type(request, str(obj.get("apiVersion")), str(obj.get("kind")))
         unknown = kind.intake.shape(obj)
     except BadRequest as error:
         raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", shown, str(error))]) from error

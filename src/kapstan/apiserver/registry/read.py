@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kapstan.apiserver.registry.errors import continue_expired, invalid, list_expired, not_found, revision_too_large
+from kapstan.apiserver.registry.errors import (
+    continue_expired,
+    list_expired,
+    not_found,
+    revision_too_large,
+    unclassified,
+)
 from kapstan.apiserver.registry.objects import view, views
 from kapstan.apiserver.registry.outcome import Listed, Outcome
 from kapstan.apiserver.registry.pagination import LATEST, decode_token, encode_token
 from kapstan.apiserver.registry.selection import Selection, select
 from kapstan.apiserver.request import ListOptions, Request
 from kapstan.apiserver.storage.interface import Record, RevisionTooNew, RevisionTooOld, Storage
-from kapstan.machinery.errors import BadRequest
+from kapstan.machinery.errors import APIError, BadRequest
 from kapstan.machinery.golang import quote
-from kapstan.machinery.gvk import GroupKind
 from kapstan.machinery.validation import FieldError
 
-__all__ = ("get", "list_objects", "parse_revision", "select_records")
+__all__ = ("get", "invalid_revision", "list_objects", "parse_revision", "select_records")
 
 _MAX_REVISION = 2**64
 
@@ -24,7 +29,11 @@ _MAX_REVISION = 2**64
 async def get(request: Request, resource_version: str = "") -> Outcome:
     """One object, not older than the version that the client has seen."""
     kind, storage = request.kind, request.cluster.storage
-    _check_not_too_new(storage, _revision_argument(resource_version))
+    try:
+        wanted = parse_revision(resource_version)
+    except ValueError as error:
+        raise invalid_revision(resource_version, error) from None
+    _check_not_too_new(storage, wanted)
     record = storage.get(kind.storage.group_resource, request.key)
     if record is None:
         raise not_found(kind.gvr.group_resource, request.name)
@@ -117,8 +126,6 @@ def parse_revision(text: str) -> int:
     return number
 
 
-def invalid_watch_revision(request: Request, text: str, error: ValueError) -> Exception:
-    """A watch answers the same mistake otherwise than a list does."""
-    resource = request.kind.gvr.group_resource
-    complaint = FieldError.invalid("resourceVersion", text, str(error))
-    return invalid(GroupKind(resource.group, resource.resource), request.name, [complaint])
+def invalid_revision(text: str, error: ValueError) -> APIError:
+    """Gets and watches answer the same mistake otherwise than a list does."""
+    return unclassified(str(FieldError.invalid("resourceVersion", text, str(error))))

@@ -6,26 +6,50 @@ from typing import Any
 
 from kapstan.apiserver.request import Request
 from kapstan.apiserver.schema.objectmeta import validate_object_meta, validate_object_meta_update
-from kapstan.machinery.names import name_is_path_segment
-from kapstan.machinery.validation import FieldError
+from kapstan.machinery.names import name_is_path_segment, qualified_name_errors
+from kapstan.machinery.validation import FieldError, Path
 
 __all__ = ("validate_create", "validate_update")
 
 Object = dict[str, Any]
 
+_STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
+
 
 def validate_create(request: Request, obj: Object) -> list[FieldError]:
     kind, strategy = request.kind, request.strategy
-    errors = validate_object_meta(obj["metadata"], namespaced=kind.namespaced, name_check=strategy.name_errors)
+    errors = _meta_errors(request, obj["metadata"])
     errors += kind.intake.validate(obj, None)
     errors += strategy.validate(request, obj)
     return errors
 
 
+def _meta_errors(request: Request, metadata: Object) -> list[FieldError]:
+    kind = request.kind
+    errors = validate_object_meta(metadata, namespaced=kind.namespaced, name_check=request.strategy.name_errors)
+    if not kind.custom:
+        for position, name in enumerate(metadata.get("finalizers") or ()):
+            errors += _finalizer_errors(name, Path("metadata", "finalizers").index(position))
+    return errors
+
+
+def _finalizer_errors(name: str, path: Path) -> list[FieldError]:
+    """Built-in kinds are stricter about names without a domain than custom ones."""
+    errors = [FieldError.invalid(path, name, complaint) for complaint in qualified_name_errors(name)]
+    if "/" not in name and name not in _STANDARD_FINALIZERS:
+        detail = "name is neither a standard finalizer name nor is it fully qualified"
+        errors.append(FieldError.invalid(path, name, detail))
+    return errors
+
+
 def validate_update(request: Request, obj: Object, old: Object) -> list[FieldError]:
-    kind, strategy = request.kind, request.strategy
-    errors = validate_object_meta(obj["metadata"], namespaced=kind.namespaced, name_check=name_is_path_segment)
-    errors += validate_object_meta_update(obj["metadata"], old["metadata"])
+    """Metadata is looked at twice, by what all kinds share and by the kind's own rules: causes come twice, too."""
+    kind, strategy, metadata = request.kind, request.strategy, obj["metadata"]
+    errors = validate_object_meta(metadata, namespaced=kind.namespaced, name_check=name_is_path_segment)
+    changes = validate_object_meta_update(metadata, old["metadata"])
+    errors += changes + changes
+    if not kind.custom:
+        errors += _meta_errors(request, metadata)
     errors += kind.intake.validate(obj, old, request.subresource)
     errors += strategy.validate_update(request, obj, old)
     return errors

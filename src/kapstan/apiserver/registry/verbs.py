@@ -10,23 +10,21 @@ from typing import Any
 
 import msgspec
 
-from kapstan.apiserver.kinds import Handler, ServedKind
+from kapstan.apiserver.kinds import Handler
 from kapstan.apiserver.registry import create as creating
 from kapstan.apiserver.registry import delete as deleting
 from kapstan.apiserver.registry import patch as patching
 from kapstan.apiserver.registry import read as reading
 from kapstan.apiserver.registry import update as updating
 from kapstan.apiserver.registry import watch as watching
+from kapstan.apiserver.registry.accepting import accepted, accepted_below
 from kapstan.apiserver.registry.errors import method_not_supported
 from kapstan.apiserver.registry.objects import encode
 from kapstan.apiserver.registry.outcome import Listed, Outcome
 from kapstan.apiserver.registry.representation import Representation
 from kapstan.apiserver.registry.scale import ScaleEndpoint
-from kapstan.apiserver.registry.strictness import report
-from kapstan.apiserver.request import DeleteOptions, ListOptions, Request, WriteOptions
-from kapstan.apiserver.strategy.typed import shape, struct_of
-from kapstan.machinery.errors import BadRequest, NotFound
-from kapstan.machinery.golang import quote
+from kapstan.apiserver.request import DeleteOptions, ListOptions, Request
+from kapstan.machinery.errors import NotFound
 
 __all__ = ("create", "delete", "delete_collection", "get", "list_objects", "patch", "update", "watch")
 
@@ -59,7 +57,7 @@ async def create(request: Request, body: Any, complaints: list[str] | None = Non
     handler = _handler(request)
     if handler is not None:
         return await _handled(request, handler, body, complaints)
-    return await creating.create(request, _accepted(request, body, complaints))
+    return await creating.create(request, accepted(request, body, complaints or []))
 
 
 async def update(request: Request, body: Any, complaints: list[str] | None = None) -> Outcome:
@@ -69,7 +67,7 @@ async def update(request: Request, body: Any, complaints: list[str] | None = Non
     handler = _handler(request)
     if handler is not None:
         return msgspec.structs.replace(await _handled(request, handler, body, complaints), created=False)
-    return await updating.replace(request, _accepted(request, body, complaints))
+    return await updating.replace(request, accepted(request, body, complaints or []))
 
 
 async def patch(
@@ -145,70 +143,8 @@ def _handler(request: Request) -> Handler | None:
 
 async def _handled(request: Request, handler: Handler, body: Any, complaints: list[str] | None) -> Outcome:
     if request.subresource:
-        obj = _typed_below(request, body)
+        obj = accepted_below(request, body)
     else:
-        obj = _accepted(request, body, complaints)
+        obj = accepted(request, body, complaints or [])
     answer = await handler(request, obj)
     return Outcome(encode(answer), created=True, plain=True)
-
-
-def _accepted(request: Request, body: Any, complaints: list[str] | None) -> Object:
-    """The body as an object of the kind, shaped by its schema."""
-    kind, options = request.kind, request.options
-    assert isinstance(options, WriteOptions)
-    obj = _typed(kind, body)
-    if not isinstance(obj.get("metadata", {}), dict | None):
-        raise _unreadable(kind, obj, "metadata is not an object")
-    try:
-        unknown = kind.intake.shape(obj)
-    except BadRequest as error:
-        raise _unreadable(kind, obj, str(error)) from error
-    complaints = [*(complaints or ()), *(f"unknown field {quote(path)}" for path in unknown)]
-    context = f"{kind.gvk.kind} in version {quote(kind.gvk.version)} cannot be handled as a {kind.gvk.kind}: "
-    report(request, options.field_validation, complaints, context)
-    return obj
-
-
-def _typed(kind: ServedKind, body: Any) -> Object:
-    """The body, if it is of the kind that the URL stands for. Built-in kinds need not say what they are."""
-    if not isinstance(body, dict):
-        raise BadRequest(f"the object provided is unrecognized (must be of type {kind.gvk.kind}): it is not an object")
-    api_version, name = body.get("apiVersion") or "", body.get("kind") or ""
-    if kind.custom and not name:
-        raise BadRequest(
-            f"the object provided is unrecognized (must be of type {kind.gvk.kind}): Object 'Kind' is missing"
-        )
-    if api_version and api_version != kind.gvk.api_version:
-        raise BadRequest(
-            f"the API version in the data ({api_version}) does not match the expected API version "
-            f"({kind.gvk.api_version})"
-        )
-    if name and name != kind.gvk.kind:
-        raise _unreadable(kind, body, f"the kind {quote(str(name))} is not served here")
-    return {"apiVersion": kind.gvk.api_version, "kind": kind.gvk.kind, **_without_type(body)}
-
-
-def _typed_below(request: Request, body: Any) -> Object:
-    """The body of a subresource that has a kind of its own, such as TokenRequest."""
-    gvk = request.kind.subresources[request.subresource].gvk
-    if not isinstance(body, dict) or body.get("kind", gvk.kind) != gvk.kind:
-        raise BadRequest(f"the object provided is unrecognized (must be of type {gvk.kind})")
-    obj = {"apiVersion": gvk.api_version, "kind": gvk.kind, **_without_type(body)}
-    struct = struct_of(gvk)
-    if struct is not None:
-        try:
-            shape(struct, obj)
-        except ValueError as error:
-            raise BadRequest(
-                f"{gvk.kind} in version {quote(gvk.version)} cannot be handled as a {gvk.kind}: {error}"
-            ) from error
-    return obj
-
-
-def _without_type(body: Object) -> Object:
-    return {name: value for name, value in body.items() if name not in ("apiVersion", "kind")}
-
-
-def _unreadable(kind: ServedKind, obj: Object, why: str) -> BadRequest:
-    name = obj.get("kind") or kind.gvk.kind
-    return BadRequest(f"{name} in version {quote(kind.gvk.version)} cannot be handled as a {kind.gvk.kind}: {why}")

@@ -10,7 +10,7 @@ import msgspec
 
 from kapstan.apiserver.registry.errors import revision_too_large, watch_expired
 from kapstan.apiserver.registry.objects import encode
-from kapstan.apiserver.registry.read import invalid_watch_revision, parse_revision, select_records
+from kapstan.apiserver.registry.read import invalid_revision, parse_revision, select_records
 from kapstan.apiserver.registry.representation import Representation
 from kapstan.apiserver.registry.selection import Selection, select
 from kapstan.apiserver.request import ListOptions, Request
@@ -99,7 +99,7 @@ def watch(request: Request, options: ListOptions, representation: Representation
     try:
         since = parse_revision(options.resource_version)
     except ValueError as error:
-        raise invalid_watch_revision(request, options.resource_version, error) from None
+        raise invalid_revision(options.resource_version, error) from None
     if options.send_initial_events is None and not options.resource_version_match and not since:
         # A client that names no version gets the present objects first, as it always did.
         options = msgspec.structs.replace(options, send_initial_events=True)

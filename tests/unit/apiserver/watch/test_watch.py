@@ -14,7 +14,7 @@ from kapstan.apiserver.registry.api import API, WatchEvent
 from kapstan.apiserver.registry.representation import AsObject
 from kapstan.apiserver.request import ListOptions
 from kapstan.apiserver.server import EmbeddedServer
-from kapstan.machinery.errors import APIError, Expired, Invalid, Timeout
+from kapstan.machinery.errors import APIError, Expired, Timeout
 from kapstan.machinery.gvk import GroupVersionKind
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
@@ -147,7 +147,7 @@ async def test_a_streamed_list_of_the_future_is_refused_within_the_stream(api: A
 
 
 async def test_what_is_no_version_is_refused_before_the_stream(api: API) -> None:
-    with pytest.raises(Invalid, match="invalid syntax"):
+    with pytest.raises(APIError, match="invalid syntax"):
         async with api.watch(CONFIG_MAP, options=ListOptions(resource_version="abc")):
             pass
 
