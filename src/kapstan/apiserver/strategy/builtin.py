@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.strategy.base import FieldPath, Object, Strategy
+from kapstan.apiserver.strategy.merging import changed, restore
 from kapstan.apiserver.strategy.selectable import SELECTABLE, Selectable
 from kapstan.apiserver.strategy.tables import TABLES
 from kapstan.apiserver.strategy.traits import traits_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kapstan.apiserver.request import Request
     from kapstan.machinery.validation import FieldError
 
-__all__ = ("BuiltinStatusStrategy", "BuiltinStrategy", "changed", "restore")
+__all__ = ("BuiltinStatusStrategy", "BuiltinStrategy")
 
 _RESET_FOR_STATUS = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "selfLink")
 
@@ -81,14 +82,14 @@ class BuiltinStrategy(Strategy):
         return any(changed(obj, old, *part.split(".")) for part in self.traits.generation)
 
     def validate(self, request: Request, obj: Object) -> Sequence[FieldError]:
-        return self._validator.create(obj)
+        return list(self._validator.create(obj))
 
     def validate_update(self, request: Request, obj: Object, old: Object) -> Sequence[FieldError]:
-        return self._validator.update(obj, old)
+        return list(self._validator.update(obj, old))
 
     def validate_status_update(self, request: Request, obj: Object, old: Object) -> Sequence[FieldError]:
         """What is wrong with a change by way of `/status`."""
-        return self._validator.status(obj, old)
+        return list(self._validator.status(obj, old))
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
@@ -142,19 +143,3 @@ class BuiltinStatusStrategy(Strategy):
 
     def cells(self, obj: Object, now: datetime) -> list[Any]:
         return self.parent.cells(obj, now)
-
-
-def restore(obj: Object, old: Object, name: str) -> None:
-    """Make a field what it was, which may be absent."""
-    if name in old:
-        obj[name] = old[name]
-    else:
-        obj.pop(name, None)
-
-
-def changed(obj: Object, old: Object, *path: str) -> bool:
-    """Whether the values at a path differ; absent and empty are the same."""
-    new_value, old_value = obj, old
-    for name in path:
-        new_value, old_value = (new_value or {}).get(name) or {}, (old_value or {}).get(name) or {}
-    return bool(new_value != old_value)

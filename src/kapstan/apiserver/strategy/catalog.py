@@ -19,7 +19,7 @@ from kapstan.apiserver.registry.scale import ScaleEndpoint
 from kapstan.apiserver.strategy.base import Object, StatusStrategy, Strategy
 from kapstan.apiserver.strategy.builtin import BuiltinStatusStrategy, BuiltinStrategy
 from kapstan.apiserver.strategy.kinds import core, pods, workloads
-from kapstan.apiserver.strategy.services import ServiceStrategy
+from kapstan.apiserver.strategy.services.strategy import ServiceStrategy
 from kapstan.apiserver.strategy.subresources import binding, containers, eviction
 from kapstan.apiserver.strategy.tables import TABLES
 from kapstan.machinery.gvk import GroupResource, GroupVersionResource

@@ -63,7 +63,7 @@ TRAITS: Mapping[GroupResource, Traits] = {
     ),
     GroupResource("", "podtemplates"): Traits(generation=("template",)),
     GroupResource("", "replicationcontrollers"): Traits(generation=("spec",), garbage_collection="OrphanDependents"),
-    GroupResource("", "services"): Traits(create_on_update=True),
+    GroupResource("", "services"): Traits(name=name_is_dns_label, create_on_update=True),
     GroupResource("events.k8s.io", "events"): Traits(create_on_update=True, garbage_collection="Unsupported"),
     GroupResource(_ADMISSION, "mutatingadmissionpolicies"): Traits(generation=("spec",), unconditional_update=False),
     GroupResource(_ADMISSION, "mutatingadmissionpolicybindings"): Traits(
@@ -90,7 +90,7 @@ TRAITS: Mapping[GroupResource, Traits] = {
         generation=("spec", "metadata.annotations"), status_resets=(_SPEC, ("metadata", "labels"))
     ),
     GroupResource("apps", "replicasets"): _SPEC_COUNTED,
-    GroupResource("apps", "statefulsets"): _SPEC_COUNTED,
+    GroupResource("apps", "statefulsets"): Traits(name=name_is_dns_label, generation=("spec",)),
     GroupResource("batch", "cronjobs"): _SPEC_COUNTED,
     GroupResource("batch", "jobs"): Traits(generation=("spec",), garbage_collection="OrphanDependents"),
     GroupResource("certificates.k8s.io", "certificatesigningrequests"): Traits(

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kapstan.apiserver.strategy.base import FieldPath, Object
-from kapstan.apiserver.strategy.builtin import BuiltinStatusStrategy, BuiltinStrategy, restore
+from kapstan.apiserver.strategy.builtin import BuiltinStatusStrategy, BuiltinStrategy
+from kapstan.apiserver.strategy.merging import restore
+from kapstan.apiserver.strategy.validation.core import namespace_finalize
 
 if TYPE_CHECKING:
     from kapstan.apiserver.request import DeleteOptions, Request
+    from kapstan.machinery.validation import FieldError
 
 __all__ = (
     "ClaimStrategy",
@@ -62,6 +65,9 @@ class NamespaceFinalizeStrategy(BuiltinStatusStrategy):
 
     def prepare_for_update(self, request: Request, obj: Object, old: Object) -> None:
         restore(obj, old, "status")
+
+    def validate_update(self, request: Request, obj: Object, old: Object) -> Sequence[FieldError]:
+        return list(namespace_finalize(obj, old))
 
     def reset_fields(self) -> Sequence[FieldPath]:
         return (("status",),)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kapstan.apiserver.strategy.base import FieldPath, Object
-from kapstan.apiserver.strategy.builtin import BuiltinStatusStrategy, BuiltinStrategy, restore
+from kapstan.apiserver.strategy.builtin import BuiltinStatusStrategy, BuiltinStrategy
+from kapstan.apiserver.strategy.merging import restore
 from kapstan.apiserver.strategy.resources import qos_class
 from kapstan.apiserver.strategy.tables.pods import row_conditions
+from kapstan.apiserver.strategy.validation.podupdates import ephemeral_containers_update, pod_resize
 
 if TYPE_CHECKING:
     from kapstan.apiserver.request import DeleteOptions, Request
+    from kapstan.machinery.validation import FieldError
 
 __all__ = ("EphemeralContainersStrategy", "PodStatusStrategy", "PodStrategy", "ResizeStrategy")
 
@@ -116,9 +119,6 @@ class _PartStrategy(BuiltinStatusStrategy):
         """The old spec with the part that may change."""
         raise NotImplementedError
 
-    def validate_update(self, request: Request, obj: Object, old: Object) -> Sequence[Any]:
-        return ()
-
 
 class EphemeralContainersStrategy(_PartStrategy):
     """`/ephemeralcontainers`: containers that are added to a running pod to look into it."""
@@ -130,6 +130,9 @@ class EphemeralContainersStrategy(_PartStrategy):
 
     def reset_fields(self) -> Sequence[FieldPath]:
         return (("metadata",), ("status",))
+
+    def validate_update(self, request: Request, obj: Object, old: Object) -> Sequence[FieldError]:
+        return list(ephemeral_containers_update(obj, old))
 
 
 class ResizeStrategy(_PartStrategy):
@@ -148,6 +151,9 @@ class ResizeStrategy(_PartStrategy):
 
     def reset_fields(self) -> Sequence[FieldPath]:
         return (("metadata",), ("status",))
+
+    def validate_update(self, request: Request, obj: Object, old: Object) -> Sequence[FieldError]:
+        return list(pod_resize(obj, old))
 
 
 def _resized(container: Object, old: Object) -> Object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapstan.apiserver.strategy.builtin import restore
+from kapstan.apiserver.strategy.merging import restore
 
 __all__ = (
     "drop_type_dependent",

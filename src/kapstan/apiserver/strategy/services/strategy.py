@@ -18,6 +18,7 @@ from kapstan.apiserver.strategy.services.fields import (
     normalize_cluster_ips,
     wants_node_ports,
 )
+from kapstan.apiserver.strategy.validation.services import cluster_ips
 from kapstan.machinery.gvk import GroupKind
 from kapstan.machinery.validation import FieldError, Path
 
@@ -65,7 +66,7 @@ class _Allocation:
 
     def run(self, old: Object | None) -> None:
         """Fill in what the service needs and does not have yet."""
-        if errors := initialize_families(self._spec, old):
+        if errors := list(cluster_ips(self._spec)) or initialize_families(self._spec, old):
             raise self._invalid(errors)
         if old is None or old.get("type") == "ExternalName":
             self._take_addresses()

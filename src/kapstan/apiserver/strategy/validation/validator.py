@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from kapstan.machinery.validation import FieldError
 
-__all__ = ("Change", "Check", "Errors", "Object", "Validator", "nothing", "unchecked")
+__all__ = ("Change", "Check", "Object", "Validator", "again")
 
 Object = dict[str, Any]
-Errors = Sequence[FieldError]
-Check = Callable[[Object], Errors]
-Change = Callable[[Object, Object], Errors]  # the new object and the old one
+Check = Callable[[Object], Iterable[FieldError]]
+Change = Callable[[Object, Object], Iterable[FieldError]]  # the new object and the old one
 
 
-def nothing(obj: Object) -> Errors:
+def nothing(obj: Object) -> Iterable[FieldError]:
     return ()
 
 
-def unchecked(obj: Object, old: Object) -> Errors:
+def unchecked(obj: Object, old: Object) -> Iterable[FieldError]:
     return ()
 
 
@@ -31,3 +30,12 @@ class Validator(msgspec.Struct, frozen=True, kw_only=True):
     create: Check = nothing
     update: Change = unchecked
     status: Change = unchecked  # by way of `/status`
+
+
+def again(check: Check) -> Change:
+    """A change that is checked as if the object were new."""
+
+    def change(obj: Object, old: Object) -> Iterable[FieldError]:
+        return check(obj)
+
+    return change

@@ -1,0 +1,206 @@
+"""Admission policies and their bindings. Expressions are compiled where they are evaluated, not here."""
+
+from __future__ import annotations
+
+import re
+
+from kapstan.apiserver.strategy.validation.common import (
+    Object,
+    Rules,
+    conditions,
+    dns_subdomain,
+    label_selector,
+    one_of,
+    path_segment,
+    qualified_name,
+)
+from kapstan.apiserver.strategy.validation.webhooks import match_conditions, match_resources
+from kapstan.machinery.names import dns1035_label_errors, dns1123_subdomain_errors
+from kapstan.machinery.validation import FieldError, Path
+
+__all__ = (
+    "mutating_policy",
+    "mutating_policy_binding",
+    "policy_status",
+    "validating_policy",
+    "validating_policy_binding",
+)
+
+_SPEC = Path("spec")
+_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+_NOTHING = "validations or auditAnnotations must contain at least one item"
+_EXCLUSIVE = "name and selector are mutually exclusive"
+_IDENTIFIER = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
+_RESERVED = re.compile(
+    "true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void|"
+    "while"
+)
+
+
+def validating_policy(obj: Object) -> Rules:
+    spec = obj["spec"]
+    yield from _common(spec)
+    found, notes = spec.get("validations") or (), spec.get("auditAnnotations") or ()
+    if not found and not notes:
+        yield FieldError.required(_SPEC.child("validations"), _NOTHING)
+        yield FieldError.required(_SPEC.child("auditAnnotations"), _NOTHING)
+        return
+    for position, one in enumerate(found):
+        yield from _validation(one, _SPEC.child("validations").index(position))
+    keys: set[str] = set()
+    for position, note in enumerate(notes):
+        at, key = _SPEC.child("auditAnnotations").index(position), note.get("key", "")
+        yield from qualified_name(f"{obj['metadata'].get('name', '')}/{key}", at.child("key"))
+        if not note.get("valueExpression", "").strip():
+            yield FieldError.required(at.child("valueExpression"), "valueExpression is not specified")
+        if key in keys:
+            yield FieldError.duplicate(at.child("key"), key)
+        keys.add(key)
+
+
+def _common(spec: Object) -> Rules:
+    yield from one_of(spec.get("failurePolicy"), _SPEC.child("failurePolicy"), ("Fail", "Ignore"))
+    if spec.get("paramKind") is not None:
+        yield from _param_kind(spec["paramKind"], _SPEC.child("paramKind"))
+    match, path = spec.get("matchConstraints"), _SPEC.child("matchConstraints")
+    if match is None:
+        yield FieldError.required(path)
+    else:
+        yield from match_resources(match, path)
+        if not match.get("resourceRules"):
+            yield FieldError.required(path.child("resourceRules"))
+    found = spec.get("matchConditions") or ()
+    yield from match_conditions(found, _SPEC.child("matchConditions"), compiled=spec.get("paramKind") is None)
+    for position, variable in enumerate(spec.get("variables") or ()):
+        yield from _variable(variable, _SPEC.child("variables").index(position))
+
+
+def _variable(variable: Object, path: Path) -> Rules:
+    name = variable.get("name", "")
+    if not name.strip():
+        yield FieldError.required(path.child("name"), "name is not specified")
+    elif not _IDENTIFIER.fullmatch(name) or _RESERVED.fullmatch(name):
+        yield FieldError.invalid(path.child("name"), name, "must be a valid CEL identifier")
+    if not variable.get("expression", "").strip():
+        yield FieldError.required(path.child("expression"), "expression is not specified")
+
+
+def _param_kind(kind: Object, path: Path) -> Rules:
+    api_version, at = kind.get("apiVersion", ""), path.child("apiVersion")
+    group, _, version = api_version.rpartition("/")
+    if not api_version:
+        yield FieldError.required(at)
+    elif "/" in group:
+        yield FieldError.invalid(at, api_version, f"unexpected GroupVersion string: {api_version}")
+    else:
+        if group and (errors := dns1123_subdomain_errors(group)):
+            yield FieldError.invalid(at, group, ",".join(errors))
+        if not version:
+            yield FieldError.invalid(at, api_version, "version must be specified")
+        elif errors := dns1035_label_errors(version):
+            yield FieldError.invalid(at, version, ",".join(errors))
+    name = kind.get("kind", "")
+    if not name:
+        yield FieldError.required(path.child("kind"))
+    elif errors := dns1035_label_errors(name.lower()):
+        detail = "may have mixed case, but should otherwise match: " + ",".join(errors)
+        yield FieldError.invalid(path.child("kind"), name, detail)
+
+
+def _validation(one: Object, path: Path) -> Rules:
+    if not one.get("expression", "").strip():
+        yield FieldError.required(path.child("expression"), "expression is not specified")
+    for field in ("messageExpression", "message"):
+        if one.get(field) and not one[field].strip():
+            yield FieldError.invalid(path.child(field), one[field], "must be non-empty if specified")
+    message = one.get("message", "").strip()
+    if "\n" in message or "\r" in message:
+        yield FieldError.invalid(path.child("message"), one["message"], "must not contain line breaks")
+    if one.get("reason") is not None and one["reason"] not in _REASONS:
+        yield FieldError.not_supported(path.child("reason"), one["reason"], _REASONS)
+
+
+def mutating_policy(obj: Object) -> Rules:
+    spec = obj["spec"]
+    yield from _common(spec)
+    operations = ("*", "CONNECT", "CREATE", "UPDATE")
+    for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
+        for operation in rule.get("operations") or ():
+            if operation not in operations:
+                path = _SPEC.child("matchConstraints", "resourceRules", "operations")
+                yield FieldError.not_supported(path, operation, operations)
+    if not spec.get("mutations"):
+        yield FieldError.required(_SPEC.child("mutations"), "mutations must contain at least one item")
+    for position, mutation in enumerate(spec.get("mutations") or ()):
+        yield from _mutation(mutation, _SPEC.child("mutations").index(position))
+    yield from one_of(spec.get("reinvocationPolicy"), _SPEC.child("reinvocationPolicy"), ("IfNeeded", "Never"))
+
+
+def _mutation(mutation: Object, path: Path) -> Rules:
+    kind = mutation.get("patchType", "")
+    fields = {"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"}
+    yield from one_of(kind, path.child("patchType"), ("ApplyConfiguration", "JSONPatch"))
+    for one, field in fields.items():
+        if kind not in fields:
+            continue
+        if one != kind and mutation.get(field) is not None:
+            detail = f"must not be specified when patchType is {kind}"
+            yield FieldError.invalid(path.child(field), f"{{{field}}}", detail)
+        elif one == kind and mutation.get(field) is None:
+            yield FieldError.required(path.child(field), f"must be specified when patchType is {kind}")
+        elif one == kind and not mutation[field].get("expression", "").strip():
+            yield FieldError.required(path.child(field, "expression"))
+
+
+# Bindings -------------------------------------------------------------------------------------------------------------
+
+
+def validating_policy_binding(obj: Object) -> Rules:
+    yield from mutating_policy_binding(obj)
+    actions, path, seen = obj["spec"].get("validationActions") or [], _SPEC.child("validationActions"), set[str]()
+    for position, action in enumerate(actions):
+        if action not in ("Audit", "Deny", "Warn"):
+            yield FieldError.not_supported(path.index(position), action, ("Audit", "Deny", "Warn"))
+        if action in seen:
+            yield FieldError.duplicate(path.index(position), action)
+        seen.add(action)
+    if {"Deny", "Warn"} <= seen:
+        detail = (
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API "
+            "response and headers serves no purpose)"
+        )
+        yield FieldError.invalid(path, actions, detail)
+    if not seen:
+        yield FieldError.required(path, "at least one validation action is required")
+
+
+def mutating_policy_binding(obj: Object) -> Rules:
+    spec = obj["spec"]
+    if spec.get("policyName"):
+        yield from dns_subdomain(spec["policyName"], _SPEC.child("policyName"))
+    else:
+        yield FieldError.required(_SPEC.child("policyName"))
+    if spec.get("paramRef") is not None:
+        yield from _param_reference(spec["paramRef"], _SPEC.child("paramRef"))
+    yield from match_resources(spec.get("matchResources"), _SPEC.child("matchResources"))
+
+
+def _param_reference(reference: Object, path: Path) -> Rules:
+    name, selector = reference.get("name", ""), reference.get("selector")
+    if name:
+        yield from path_segment(name, path.child("name"))
+        if selector is not None:
+            yield FieldError.forbidden(path.child("name"), _EXCLUSIVE)
+    if selector is not None:
+        yield from label_selector(selector, path.child("selector"))
+        if name:
+            yield FieldError.forbidden(path.child("selector"), _EXCLUSIVE)
+    if not name and selector is None:
+        yield FieldError.required(path, "one of name or selector must be specified")
+    yield from one_of(
+        reference.get("parameterNotFoundAction"), path.child("parameterNotFoundAction"), ("Deny", "Allow")
+    )
+
+
+def policy_status(obj: Object, old: Object) -> Rules:
+    return conditions((obj.get("status") or {}).get("conditions"), Path("status", "conditions"))
