@@ -17,6 +17,7 @@ from kapstan.apiserver.crd.definition import CRDS, is_established, kinds_of
 from kapstan.apiserver.crd.definitions import CLEANUP
 from kapstan.apiserver.crd.finalization import finalize
 from kapstan.apiserver.crd.naming import accept_names
+from kapstan.apiserver.registry.managed import field_manager
 from kapstan.apiserver.registry.objects import decode, record, same
 from kapstan.apiserver.storage.interface import Event, Record, WriteConflict
 from kapstan.machinery.gvk import GroupVersionKind
@@ -119,10 +120,12 @@ class CustomResources:
             current = storage.latest(CRDS, name)
             if current is None:
                 return None
-            crd = decode(current.value)
+            before, crd = decode(current.value), decode(current.value)
             change(crd)
-            if same(crd, decode(current.value)):
+            if same(crd, before):
                 return crd
+            manager = field_manager(kind)
+            crd = manager.update(before, crd, "kube-apiserver", now=_now(), subresource="status")
             finished = crd["metadata"].get("deletionTimestamp") and not crd["metadata"].get("finalizers")
             write = storage.delete if finished else storage.put
             try:

@@ -22,13 +22,14 @@ _MAX_WARNING = 256
 def validate_definition(crd: Object, old: Object | None = None) -> list[FieldError]:
     """What is wrong with a definition, or with its change."""
     spec = crd.get("spec") or {}
-    errors = _group_errors(spec) + _scope_errors(spec)
+    errors = _expected_name_errors(crd) if old is None else []
+    errors += _group_errors(spec) + _scope_errors(spec)
     errors += _version_errors(spec)
     errors += _name_errors(spec.get("names") or {}, _SPEC.child("names"))
     errors += _conversion_errors(spec.get("conversion") or {}, _SPEC.child("conversion"))
     if old is not None:
         errors += _change_errors(crd, old)
-    return errors + _stored_version_errors(crd) + _expected_name_errors(crd)
+    return errors + _stored_version_errors(crd)
 
 
 def _expected_name_errors(crd: Object) -> list[FieldError]:
@@ -70,15 +71,32 @@ def _version_errors(spec: Object) -> list[FieldError]:
         if complaints := dns1035_label_errors(version.get("name") or ""):
             errors.append(FieldError.invalid(here.child("name"), version.get("name") or "", ",".join(complaints)))
         errors += _deprecation_errors(version, here.child("deprecationWarning"))
-        errors += _subresource_errors(version.get("subresources") or {}, here.child("subresources"))
-        for column, definition in enumerate(version.get("additionalPrinterColumns") or ()):
-            errors += _column_errors(definition, here.child("additionalPrinterColumns").index(column))
+    errors += _shared_errors(versions, "subresources", _subresource_errors)
+    errors += _shared_errors(versions, "additionalPrinterColumns", _columns_errors)
     names = [version.get("name") for version in versions]
     if len(set(names)) < len(names):
         errors.append(FieldError.invalid(at, versions, "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
         errors.append(FieldError.invalid(at, versions, "must have exactly one version marked as storage version"))
     return errors
+
+
+def _shared_errors(
+    versions: list[Object], name: str, check: Callable[[Any, Path], list[FieldError]]
+) -> list[FieldError]:
+    """What is the same in all versions is shown where Kubernetes puts it then: directly below the spec."""
+    values = [version.get(name) for version in versions]
+    if values and values[0] and all(value == values[0] for value in values):
+        return check(values[0], _SPEC.child(name))
+    errors: list[FieldError] = []
+    for position, value in enumerate(values):
+        if value:
+            errors += check(value, _SPEC.child("versions").index(position).child(name))
+    return errors
+
+
+def _columns_errors(columns: list[Object], at: Path) -> list[FieldError]:
+    return [error for position, column in enumerate(columns) for error in _column_errors(column, at.index(position))]
 
 
 def _deprecation_errors(version: Object, at: Path) -> list[FieldError]:
@@ -217,7 +235,7 @@ def _stored_version_errors(crd: Object) -> list[FieldError]:
     at = Path("status", "storedVersions")
     stored = (crd.get("status") or {}).get("storedVersions") or []
     if not stored:
-        return [FieldError.invalid(at, stored, "must have at least one stored version")]
+        return [FieldError.invalid(at, None, "must have at least one stored version")]
     versions = crd["spec"].get("versions") or []
     names = {version.get("name") for version in versions}
     errors = [

@@ -12,12 +12,12 @@ from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse,
 from kapstan.apiserver.http.resources import serve_resource
 from kapstan.apiserver.http.routing import Route, route
 from kapstan.apiserver.kinds import ServedKind
-from kapstan.apiserver.registry.errors import internal
+from kapstan.apiserver.registry.errors import internal, not_found
 from kapstan.apiserver.request import UserInfo
 from kapstan.apiserver.storage.interface import StorageError
 from kapstan.machinery.codec import encode
 from kapstan.machinery.errors import APIError, BadRequest, MethodNotAllowed, NotFound, Timeout
-from kapstan.machinery.gvk import GroupVersion, GroupVersionResource
+from kapstan.machinery.gvk import GroupVersionResource
 from kapstan.machinery.meta import StatusDetails
 
 __all__ = ("handle",)
@@ -59,7 +59,11 @@ async def _serve(cluster: LogicalCluster, http: HTTPRequest, where: Route, user:
         return await serve_path(cluster, http)
     kind = cluster.kinds.resource(GroupVersionResource(where.group, where.version, where.resource))
     if kind is None or (where.subresource and where.subresource not in kind.subresources):
-        return _missing(cluster, where)
+        if kind is not None and kind.custom:
+            raise not_found(kind.gvr.group_resource, where.name)
+        return _missing(where)
+    if kind.custom and kind.namespaced and not where.namespace and where.verb not in ("list", "watch"):
+        return _page_not_found()
     _check_scope(kind, where)
     if where.verb in _LONG:
         return await serve_resource(cluster, http, where, user, kind)
@@ -71,7 +75,7 @@ def _check_scope(kind: ServedKind, where: Route) -> None:
     """Namespaced objects are below a namespace; only lists and watches go across all of them."""
     misplaced = kind.namespaced and not where.namespace and (where.name_in_path or where.verb not in _LONG)
     if where.name_in_path:
-        allowed = where.verb != "create" or bool(where.subresource)
+        allowed = where.verb != "create" or bool(where.subresource) or kind.custom
     else:
         allowed = where.verb in ("create", *_LONG)
     if not allowed or (misplaced and where.verb not in ("list", "watch")):
@@ -80,11 +84,14 @@ def _check_scope(kind: ServedKind, where: Route) -> None:
         raise _generic(NotFound, "the server could not find the requested resource")
 
 
-def _missing(cluster: LogicalCluster, where: Route) -> Response:
-    """A group-version that is served answers with a Status, anything else as any web server does."""
-    served = GroupVersion(where.group, where.version) in cluster.kinds.group_versions()
-    if served or any(found.group == where.group for found in builtin.group_versions()):
+def _missing(where: Route) -> Response:
+    """A built-in group answers with a Status, anything else as any web server does."""
+    if any(found.group == where.group for found in builtin.group_versions()):
         raise _generic(NotFound, "the server could not find the requested resource")
+    return _page_not_found()
+
+
+def _page_not_found() -> Response:
     return text_response(404, "404 page not found\n", {"X-Content-Type-Options": "nosniff"})
 
 

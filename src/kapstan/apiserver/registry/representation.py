@@ -34,7 +34,14 @@ class Representation:
         if not kind.custom:
             head = kind.head
             values = [_without_head(value, head) for value in values]
-        return _list_document(kind.list_kind, kind.gvk.api_version, listed, values)
+        start: dict[str, Any] = {
+            "kind": kind.list_kind,
+            "apiVersion": kind.gvk.api_version,
+            "metadata": list_metadata(listed),
+        }
+        if kind.custom:
+            start["metadata"].setdefault("continue", "")
+        return _list_document(start, values)
 
     def event_object(self, kind: ServedKind, value: bytes, *, first: bool) -> bytes:
         """The object of a watch event; `first` is the first one that a watcher gets."""
@@ -59,7 +66,8 @@ class AsMetadata(Representation):
 
     def list(self, kind: ServedKind, listed: Listed) -> bytes:
         values = [partial_metadata(value, self.api_version) for value in listed.values]
-        return _list_document("PartialObjectMetadataList", self.api_version, listed, values)
+        start = {"kind": "PartialObjectMetadataList", "apiVersion": self.api_version}
+        return _list_document({**start, "metadata": list_metadata(listed)}, values)
 
 
 class AsTable(Representation):
@@ -98,9 +106,8 @@ def list_metadata(listed: Listed) -> dict[str, Any]:
     return found
 
 
-def _list_document(kind: str, api_version: str, listed: Listed, values: Sequence[bytes]) -> bytes:
-    start = encode({"kind": kind, "apiVersion": api_version, "metadata": list_metadata(listed)})
-    return b'%s,"items":[%s]}' % (start[:-1], b",".join(values))
+def _list_document(start: dict[str, Any], values: Sequence[bytes]) -> bytes:
+    return b'%s,"items":[%s]}' % (encode(start)[:-1], b",".join(values))
 
 
 def _without_head(value: bytes, head: bytes) -> bytes:
