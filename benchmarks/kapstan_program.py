@@ -7,10 +7,9 @@ import json
 import time
 from typing import Any
 
-from kapstan.runtime.manager import Manager
-
 from benchmarks.items import Item
 from kapstan.runtime.builder import new_controller_managed_by
+from kapstan.runtime.manager import Manager
 from kapstan.runtime.reconcile import Reconciler
 
 STARTED = time.monotonic()

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ("Measured",)
+__all__ = ("Measured", "cpu_of", "resident_of")
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -62,19 +62,30 @@ class Measured:
 
     def resident(self) -> float:
         """Resident memory now, in MB."""
-        return self._status("VmRSS")
+        return resident_of(self.process.pid)
 
     def peak(self) -> float:
         """The most it ever had, in MB."""
-        return self._status("VmHWM")
+        return _status(self.process.pid, "VmHWM")
 
     def cpu(self) -> float:
         """CPU seconds so far, of all its threads."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS
+        return cpu_of(self.process.pid)
 
-    def _status(self, name: str) -> float:
-        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith(f"{name}:"):
-                return int(line.split()[1]) / 1024
-        raise RuntimeError(f"no {name} of {self.process.pid}")
+
+def resident_of(pid: int | str = "self") -> float:
+    """Resident memory of a process, in MB."""
+    return _status(pid, "VmRSS")
+
+
+def cpu_of(pid: int) -> float:
+    """CPU seconds of a process so far, of all its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _status(pid: int | str, name: str) -> float:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError(f"no {name} of {pid}")

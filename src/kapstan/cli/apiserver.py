@@ -109,14 +109,15 @@ def _kept(data_dir: Path | None) -> str:
 
 
 def _write_kubeconfig(path: Path, content: dict[str, object]) -> None:
-    """For its owner only: it holds the key of an administrator."""
+    """Whole or not at all: whoever waits for the file may read it as soon as it is there. For the owner only."""
     from kapstan.machinery.codec import to_yaml
 
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            os.fchmod(descriptor, 0o600)
-            file.write(to_yaml(content))
+        temporary.unlink(missing_ok=True)
+        temporary.touch(mode=0o600, exist_ok=False)
+        temporary.write_text(to_yaml(content))
+        temporary.replace(path)
     except OSError as error:
         raise ConfigError(f"cannot write the kubeconfig {path}: {error.strerror or error}") from error
