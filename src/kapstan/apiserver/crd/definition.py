@@ -16,7 +16,7 @@ from kapstan.apiserver.crd.strategy import CustomStatusStrategy, CustomStrategy
 from kapstan.apiserver.kinds import Converter, ServedKind, StorageKind, Subresource
 from kapstan.apiserver.registry.scale import ScaleEndpoint
 from kapstan.apiserver.schema.custom import CustomResourceSchema
-from kapstan.machinery.gvk import GroupResource, GroupVersionKind
+from kapstan.machinery.gvk import GroupResource, GroupVersionKind, version_priority
 
 __all__ = ("CRDS", "condition", "is_established", "kinds_of")
 
@@ -81,7 +81,7 @@ def _kind(crd: Object, version: Object, storage: StorageKind) -> ServedKind:
         categories=tuple(names.get("categories") or ()),
         subresources=_subresources(gvk, subresources, strategy),
         custom=True,
-        deprecation=_deprecation(gvk, version),
+        deprecation=_deprecation(gvk, version, spec["versions"]),
     )
 
 
@@ -105,13 +105,19 @@ def _subresources(
     scale = declared.get("scale")
     if scale is not None:
         endpoint = ScaleEndpoint(
-            scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath") or ""
+            scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath") or "", custom=True
         )
         found["scale"] = Subresource(name="scale", gvk=_SCALE, verbs=_SUBRESOURCE_VERBS, scale=endpoint)
     return found
 
 
-def _deprecation(gvk: GroupVersionKind, version: Object) -> str:
+def _deprecation(gvk: GroupVersionKind, version: Object, versions: list[Object]) -> str:
     if not version.get("deprecated"):
         return ""
-    return version.get("deprecationWarning") or f"{gvk.api_version} {gvk.kind} is deprecated"
+    if version.get("deprecationWarning"):
+        return str(version["deprecationWarning"])
+    text = f"{gvk.api_version} {gvk.kind} is deprecated"
+    alive = [other["name"] for other in versions if other.get("served") and not other.get("deprecated")]
+    newer = [name for name in alive if version_priority(name) > version_priority(gvk.version)]
+    best = max(newer, key=version_priority, default="")
+    return f"{text}; use {gvk.group}/{best} {gvk.kind}" if best else text

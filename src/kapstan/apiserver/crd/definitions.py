@@ -49,7 +49,7 @@ class DefinitionStrategy(Strategy):
 
     def prepare_for_create(self, request: Request, obj: Object) -> None:
         super().prepare_for_create(request, obj)
-        obj["status"] = {}
+        obj["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}}
         _remember_stored_version(obj)
 
     def prepare_for_update(self, request: Request, obj: Object, old: Object) -> None:

@@ -15,7 +15,8 @@ Object = dict[str, Any]
 
 def set_condition(crd: Object, type: str, status: str, reason: str, message: str, now: str) -> None:
     """Set a condition; its time changes with its status only."""
-    conditions = crd.setdefault("status", {}).setdefault("conditions", [])
+    whole = crd.setdefault("status", {})
+    conditions = whole["conditions"] = whole.get("conditions") or []
     found = condition(crd, type)
     time = found["lastTransitionTime"] if found is not None and found["status"] == status else now
     new = {"type": type, "status": status, "lastTransitionTime": time, "reason": reason, "message": message}

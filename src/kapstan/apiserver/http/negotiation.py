@@ -67,17 +67,15 @@ def negotiate(request: HTTPRequest, kind: ServedKind | None, *, is_list: bool = 
             representation = _representation(request, clause.parameters, kind, is_list=is_list, watch=watch)
             if representation is not None:
                 return Accepted(representation, encoding, pretty or clause.parameters.get("pretty") == "1")
-    supported = _supported(kind, watch)
+    supported = _supported(watch)
     if not readable and (kind is None or not kind.custom) and not watch:
         message = f"406: Not Acceptable\n\nAvailable representations: {supported}"
         raise NotAcceptable(message, details=StatusDetails())
     raise NotAcceptable(f"only the following media types are accepted: {supported}")
 
 
-def _supported(kind: ServedKind | None, watch: bool) -> str:
-    types = ["application/json", "application/yaml"]
-    if kind is None or not kind.custom:
-        types.append("application/vnd.kubernetes.protobuf")
+def _supported(watch: bool) -> str:
+    types = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
     if watch:
         types = [f"{type};stream=watch" for type in types if type != "application/yaml"]
     return ", ".join(types)

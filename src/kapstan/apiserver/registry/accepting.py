@@ -8,12 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from kapstan.apiserver.kinds import ServedKind
+from kapstan.apiserver.registry.errors import invalid
+from kapstan.apiserver.registry.objects import encode
 from kapstan.apiserver.registry.strictness import report
 from kapstan.apiserver.request import Request, WriteOptions
 from kapstan.apiserver.strategy.typed import shape, struct_of
-from kapstan.machinery.errors import BadRequest
+from kapstan.machinery.errors import APIError, BadRequest
 from kapstan.machinery.golang import quote
-from kapstan.machinery.gvk import GroupVersionKind
+from kapstan.machinery.gvk import GroupKind, GroupVersionKind
+from kapstan.machinery.validation import FieldError
 
 __all__ = ("accepted", "accepted_below", "go_type", "json_kind", "not_registered", "unrecognized", "wrong_type")
 
@@ -66,16 +69,21 @@ def _typed(request: Request, body: Any) -> Object:
     if not isinstance(api_version, str) or not isinstance(name, str):
         raise unrecognized(kind.gvk.kind, "apiVersion and kind are texts")
     if kind.custom and not name:
-        raise unrecognized(kind.gvk.kind, "Object 'Kind' is missing", prefix="")
+        raise unrecognized(kind.gvk.kind, f"Object 'Kind' is missing in '{encode(body).decode()}'", prefix="")
     wanted = kind.gvk
     if (api_version or wanted.api_version, name or wanted.kind) != (wanted.api_version, wanted.kind):
-        raise wrong_type(request, api_version or wanted.api_version, name or wanted.kind)
+        raise wrong_type(request, api_version or wanted.api_version, name or wanted.kind, body)
     return {"apiVersion": wanted.api_version, "kind": wanted.kind, **_content(body)}
 
 
-def wrong_type(request: Request, api_version: str, name: str) -> BadRequest:
+def wrong_type(request: Request, api_version: str, name: str, body: Object) -> APIError:
     """A body of another kind or version."""
     kind = request.kind
+    if kind.custom and api_version == kind.gvk.api_version:
+        error = FieldError.invalid("kind", name, f"must be {kind.gvk.kind}")
+        metadata = body.get("metadata")
+        object_name = metadata.get("name") if isinstance(metadata, dict) else ""
+        return invalid(GroupKind(kind.gvk.group, name), str(object_name or ""), [error])
     try:
         sent = GroupVersionKind.of(api_version, name)
     except ValueError:

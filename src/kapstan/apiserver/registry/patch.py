@@ -106,7 +106,7 @@ def _shaped(request: Request, obj: Object, complaints: list[str], shown: str = "
     metadata_of(obj)
     try:
         if (obj.get("apiVersion"), obj.get("kind")) != (kind.gvk.api_version, kind.gvk.kind):
-            raise wrong_type(request, str(obj.get("apiVersion")), str(obj.get("kind")))
+            raise wrong_type(request, str(obj.get("apiVersion")), str(obj.get("kind")), obj)
         unknown = kind.intake.shape(obj)
     except BadRequest as error:
         raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", shown, str(error))]) from error

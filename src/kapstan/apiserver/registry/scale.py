@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from kapstan.apiserver.registry import managed
-from kapstan.apiserver.registry.errors import invalid, not_found
+from kapstan.apiserver.registry.errors import internal, invalid, not_found
 from kapstan.apiserver.registry.objects import decode, encode, view
 from kapstan.apiserver.registry.outcome import Outcome
 from kapstan.apiserver.registry.update import guaranteed_update
 from kapstan.apiserver.request import Request
 from kapstan.machinery import labels
 from kapstan.machinery.errors import BadRequest, UnsupportedMediaType
+from kapstan.machinery.golang import quote
 from kapstan.machinery.gvk import GroupKind
 from kapstan.machinery.patch import apply_json_patch, apply_merge_patch
 from kapstan.machinery.validation import FieldError
@@ -32,7 +33,9 @@ _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 class ScaleEndpoint:
     """`/scale` of one kind. Paths are like `.spec.replicas`; the selector may be a text or a label selector."""
 
-    def __init__(self, spec_path: str, status_path: str, selector_path: str = "") -> None:
+    def __init__(self, spec_path: str, status_path: str, selector_path: str = "", *, custom: bool = False) -> None:
+        self._custom = custom  # a custom kind judges the number itself, and may have none
+        self._spec_path = spec_path
         self._spec = _fields(spec_path)
         self._status = _fields(status_path)
         self._selector = _fields(selector_path)
@@ -54,9 +57,9 @@ class ScaleEndpoint:
         if patch_type == "application/apply-patch+yaml":
             return await self._apply(request, body)
         if patch_type == "application/json-patch+json":
-            return await self._write(request, lambda old: apply_json_patch(self.scale_of(old), body))
+            return await self._write(request, lambda old: apply_json_patch(self._to_patch(old), body))
         if patch_type in ("application/merge-patch+json", "application/strategic-merge-patch+json"):
-            return await self._write(request, lambda old: apply_merge_patch(self.scale_of(old), body))
+            return await self._write(request, lambda old: apply_merge_patch(self._to_patch(old), body))
         raise UnsupportedMediaType(f"patch type {patch_type} is not supported")
 
     async def _write(self, request: Request, wanted: Any, uid: str = "") -> Outcome:
@@ -64,7 +67,7 @@ class ScaleEndpoint:
             assert old is not None
             scale = wanted(old)
             _check(request, scale)
-            new = _with(old, self._spec, _replicas(request, scale))
+            new = _with(old, self._spec, self._replicas(request, scale))
             version = (scale.get("metadata") or {}).get("resourceVersion")
             new["metadata"] = {**new["metadata"], "resourceVersion": version or old["metadata"]["resourceVersion"]}
             return managed.update(request, old, new)
@@ -80,20 +83,35 @@ class ScaleEndpoint:
         parent: Object = {"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": {"name": request.name}}
         if request.namespace:
             parent["metadata"]["namespace"] = request.namespace
-        parent = _with(parent, self._spec, _replicas(request, config))
+        parent = _with(parent, self._spec, self._replicas(request, config))
 
         async def change(old: Object | None) -> Object:
             return managed.apply(request, old, parent)
 
         return self._answer(await guaranteed_update(request, change))
 
+    def _to_patch(self, old: Object) -> Object:
+        """The present Scale, of an object that may not have a number of replicas yet."""
+        return self.scale_of(old if _at(old, self._spec) is not None else _with(old, self._spec, 0))
+
     def _answer(self, outcome: Outcome) -> Outcome:
         return Outcome(encode(self.scale_of(decode(outcome.value))), plain=True)
+
+    def _replicas(self, request: Request, scale: Object) -> int:
+        value = (scale.get("spec") or {}).get("replicas", 0)
+        if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
+            raise BadRequest("Scale: spec.replicas is not a 32-bit integer")
+        if value < 0 and not self._custom:
+            error = FieldError.invalid("spec.replicas", value, "must be greater than or equal to 0")
+            raise invalid(GroupKind("autoscaling", "Scale"), request.name, [error])
+        return value
 
     def scale_of(self, obj: Object) -> Object:
         """An object as a Scale."""
         metadata = {name: obj["metadata"][name] for name in _METADATA if name in obj["metadata"]}
         replicas = _at(obj, self._spec)
+        if replicas is None and self._custom:
+            raise internal(f"the spec replicas field {quote(self._spec_path)} does not exist")
         status: Object = {"replicas": _at(obj, self._status) or 0}
         selector = _at(obj, self._selector) if self._selector else None
         if selector:
@@ -113,16 +131,6 @@ def _check(request: Request, scale: Any) -> None:
     name = (scale.get("metadata") or {}).get("name") or ""
     if name and name != request.name:
         raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({request.name})")
-
-
-def _replicas(request: Request, scale: Object) -> int:
-    value = (scale.get("spec") or {}).get("replicas", 0)
-    if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
-        raise BadRequest("Scale: spec.replicas is not a 32-bit integer")
-    if value < 0:
-        error = FieldError.invalid("spec.replicas", value, "must be greater than or equal to 0")
-        raise invalid(GroupKind("autoscaling", "Scale"), request.name, [error])
-    return value
 
 
 def _fields(path: str) -> tuple[str, ...]:
