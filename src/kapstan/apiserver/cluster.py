@@ -16,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 from kapstan.apiserver.admission.plugins import ClusterAdmission
 from kapstan.apiserver.admission.webhook.client import WebhookClient
 from kapstan.apiserver.admission.webhook.services import Services
+from kapstan.apiserver.authn import oidc
 from kapstan.apiserver.authn.authenticator import Authenticator
 from kapstan.apiserver.authn.impersonation import impersonated
 from kapstan.apiserver.authn.serviceaccount import ServiceAccountTokens
 from kapstan.apiserver.authz.authorizer import ClusterAuthorizer
 from kapstan.apiserver.authz.interface import forbidden
 from kapstan.apiserver.crd.serving import CustomResources
+from kapstan.apiserver.http.message import Response
 from kapstan.apiserver.kinds import KindTable
 from kapstan.apiserver.registry.api import API
 from kapstan.apiserver.registry.builtins import builtin_kinds
+from kapstan.apiserver.registry.objects import encode
 from kapstan.apiserver.registry.watch import Watches
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
     from kapstan.apiserver.credentials import Credentials
     from kapstan.apiserver.discovery.health import Check
-    from kapstan.apiserver.http.message import HTTPRequest, Response
+    from kapstan.apiserver.http.message import HTTPRequest
     from kapstan.apiserver.request import Attributes, Request, UserInfo
     from kapstan.apiserver.storage.memory import MemoryStorage
 
@@ -60,7 +63,11 @@ class LogicalCluster:
         self.kinds = KindTable(builtin_kinds())
         self.watches = Watches()
         self.checks: dict[str, Check] = {"ping": _fine, "log": _fine, "etcd": _fine}
-        self.paths: dict[str, Callable[[HTTPRequest], Response]] = {}  # beyond resources, discovery and health
+        # Beyond resources, discovery and health.
+        self.paths: dict[str, Callable[[], Response]] = {
+            oidc.CONFIGURATION_PATH: lambda: _json(oidc.configuration(self.tokens, self.address)),
+            oidc.JWKS_PATH: lambda: _json(oidc.key_set(self.tokens), oidc.JWKS_CONTENT_TYPE),
+        }
         self.webhook_client = webhook_client or WebhookClient()
         self.custom_resources = CustomResources(self)
         self._static_tokens = static_tokens
@@ -142,6 +149,10 @@ async def _guarded(work: Coroutine[Any, Any, None], name: str) -> None:
         await work
     except Exception:
         logger.exception("work in the background of cluster %s failed", name)
+
+
+def _json(document: dict[str, Any], content_type: str = "application/json") -> Response:
+    return Response(200, encode(document), content_type)
 
 
 def _fine() -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kapstan.apiserver.crd.definition import is_established
+from kapstan.apiserver.schema.structural import validate_schemas
 from kapstan.machinery.names import dns1035_label_errors, dns1123_subdomain_errors
 from kapstan.machinery.validation import FieldError, Path
 
@@ -25,6 +26,7 @@ def validate_definition(crd: Object, old: Object | None = None) -> list[FieldErr
     errors = _expected_name_errors(crd) if old is None else []
     errors += _group_errors(spec) + _scope_errors(spec)
     errors += _version_errors(spec)
+    errors += validate_schemas(spec, (old or {}).get("spec"))
     errors += _name_errors(spec.get("names") or {}, _SPEC.child("names"))
     errors += _conversion_errors(spec.get("conversion") or {}, _SPEC.child("conversion"))
     if old is not None:

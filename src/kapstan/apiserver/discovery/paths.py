@@ -30,6 +30,7 @@ _PATHS = [
     "/healthz",
     "/livez",
     "/openapi/v3",
+    "/openid/v1/jwks",
     "/readyz",
     "/version",
 ]
@@ -40,7 +41,7 @@ async def serve_path(cluster: LogicalCluster, request: HTTPRequest) -> Response:
     parts = request.path.strip("/").split("/")
     extra = cluster.paths.get(request.path.rstrip("/"))
     if extra is not None:
-        return extra(request)
+        return extra()
     if request.method not in ("GET", "HEAD"):
         raise MethodNotAllowed(
             "the server does not allow this method on the requested resource", details=StatusDetails()

@@ -138,6 +138,13 @@ async def test_health(admin: Any, anonymous: Any, server: Any) -> None:
     assert (await anonymous("GET", "/readyz?exclude=etcd"))[0] == 200
 
 
+async def test_others_can_learn_to_check_tokens(admin: Any) -> None:
+    _, configuration = await admin("GET", "/.well-known/openid-configuration")
+    assert configuration["jwks_uri"].endswith("/openid/v1/jwks")
+    _, keys = await admin("GET", "/openid/v1/jwks")
+    assert keys["keys"][0]["kty"] == "EC"
+
+
 async def test_the_root_lists_paths(admin: Any) -> None:
     _, root = await admin("GET", "/")
     assert {"/api", "/apis/apps", "/apis/apps/v1", "/healthz"} <= set(root["paths"])
