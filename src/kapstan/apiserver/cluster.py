@@ -23,11 +23,9 @@ from kapstan.apiserver.authn.serviceaccount import ServiceAccountTokens
 from kapstan.apiserver.authz.authorizer import ClusterAuthorizer
 from kapstan.apiserver.authz.interface import forbidden
 from kapstan.apiserver.crd.serving import CustomResources
-from kapstan.apiserver.http.message import Response
 from kapstan.apiserver.kinds import KindTable
 from kapstan.apiserver.registry.api import API
 from kapstan.apiserver.registry.builtins import builtin_kinds
-from kapstan.apiserver.registry.objects import encode
 from kapstan.apiserver.registry.watch import Watches
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
     from kapstan.apiserver.credentials import Credentials
     from kapstan.apiserver.discovery.health import Check
-    from kapstan.apiserver.http.message import HTTPRequest
+    from kapstan.apiserver.http.message import HTTPRequest, Response
     from kapstan.apiserver.request import Attributes, Request, UserInfo
     from kapstan.apiserver.storage.memory import MemoryStorage
 
@@ -63,11 +61,7 @@ class LogicalCluster:
         self.kinds = KindTable(builtin_kinds())
         self.watches = Watches()
         self.checks: dict[str, Check] = {"ping": _fine, "log": _fine, "etcd": _fine}
-        # Beyond resources, discovery and health.
-        self.paths: dict[str, Callable[[], Response]] = {
-            oidc.CONFIGURATION_PATH: lambda: _json(oidc.configuration(self.tokens, self.address)),
-            oidc.JWKS_PATH: lambda: _json(oidc.key_set(self.tokens), oidc.JWKS_CONTENT_TYPE),
-        }
+        self.paths: dict[str, Callable[[HTTPRequest], Response]] = oidc.paths(self)  # beyond discovery and health
         self.webhook_client = webhook_client or WebhookClient()
         self.custom_resources = CustomResources(self)
         self._static_tokens = static_tokens
@@ -149,10 +143,6 @@ async def _guarded(work: Coroutine[Any, Any, None], name: str) -> None:
         await work
     except Exception:
         logger.exception("work in the background of cluster %s failed", name)
-
-
-def _json(document: dict[str, Any], content_type: str = "application/json") -> Response:
-    return Response(200, encode(document), content_type)
 
 
 def _fine() -> str:

@@ -41,7 +41,7 @@ async def serve_path(cluster: LogicalCluster, request: HTTPRequest) -> Response:
     parts = request.path.strip("/").split("/")
     extra = cluster.paths.get(request.path.rstrip("/"))
     if extra is not None:
-        return extra()
+        return extra(request)
     if request.method not in ("GET", "HEAD"):
         raise MethodNotAllowed(
             "the server does not allow this method on the requested resource", details=StatusDetails()
