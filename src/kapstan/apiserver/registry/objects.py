@@ -1,7 +1,7 @@
 """Objects between storage and clients: decoding records, and bringing them into the version that is asked for.
 
 A record that was written under the definition now in force is sent as it is. Any other is pruned, defaulted and
-converted first; the result is kept beside the record, so that it is made once.
+converted first; unless a webhook had a part in it, the result is kept beside the record, so that it is made once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,19 @@ from kapstan.apiserver.storage.interface import Record
 from kapstan.apiserver.storage.record import record_from_object
 from kapstan.machinery.gvk import GroupVersion
 
-__all__ = ("clone", "decode", "encode", "ready_view", "record", "same", "served", "stored", "view", "views")
+__all__ = (
+    "clone",
+    "decode",
+    "encode",
+    "prepare_views",
+    "ready_view",
+    "record",
+    "same",
+    "served",
+    "stored",
+    "view",
+    "views",
+)
 
 Object = dict[str, Any]
 
@@ -51,23 +63,45 @@ def ready_view(kind: ServedKind, record: Record) -> bytes | None:
 
 async def view(kind: ServedKind, record: Record) -> bytes:
     """A record's JSON in a version."""
-    ready = ready_view(kind, record)
-    return ready if ready is not None else (await views(kind, [record]))[0]
+    if record.written_as is kind.storage and kind.stored_as_served:
+        return record.value
+    return (await views(kind, [record]))[0]
 
 
 async def views(kind: ServedKind, records: Sequence[Record]) -> list[bytes]:
-    """The JSON of many records in a version: what must be converted is converted together."""
-    found = [ready_view(kind, record) for record in records]
+    """The JSON of many records in a version: what must be converted is converted together.
+
+    What a webhook made is not kept: the next time it may have learned to do better.
+    """
+    keep = kind.stored_as_served or kind.storage.converter is None
+    found = [ready_view(kind, record) if keep else None for record in records]
     missing = [position for position, value in enumerate(found) if value is None]
     if missing:
-        objects = [_restored(kind.storage, records[position]) for position in missing]
-        for position, obj in zip(missing, await _converted(kind, objects), strict=True):
-            value = found[position] = encode({"apiVersion": obj["apiVersion"], "kind": obj["kind"], **obj})
-            record = records[position]
-            if record.views is None:
-                record.views = {}
-            record.views[kind] = value
+        made = await _made(kind, [records[position] for position in missing])
+        for position, value in zip(missing, made, strict=True):
+            found[position] = value
+            if keep:
+                _keep(kind, records[position], value)
     return [value for value in found if value is not None]
+
+
+async def prepare_views(kind: ServedKind, records: Sequence[Record]) -> None:
+    """Make `ready_view` find these records: an event is converted once for all who watch."""
+    missing = [record for record in records if ready_view(kind, record) is None]
+    if missing:
+        for record, value in zip(missing, await _made(kind, missing), strict=True):
+            _keep(kind, record, value)
+
+
+async def _made(kind: ServedKind, records: Sequence[Record]) -> list[bytes]:
+    objects = await _converted(kind, [_restored(kind.storage, record) for record in records])
+    return [encode({"apiVersion": obj["apiVersion"], "kind": obj["kind"], **obj}) for obj in objects]
+
+
+def _keep(kind: ServedKind, record: Record, value: bytes) -> None:
+    if record.views is None:
+        record.views = {}
+    record.views[kind] = value
 
 
 async def served(kind: ServedKind, record: Record) -> Object:

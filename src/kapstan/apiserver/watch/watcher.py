@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from kapstan.apiserver.kinds import ServedKind
-from kapstan.apiserver.registry.objects import decode, encode, ready_view, view
+from kapstan.apiserver.registry.objects import decode, encode, prepare_views, ready_view, views
 from kapstan.apiserver.registry.representation import Representation
 from kapstan.apiserver.registry.selection import Selection
 from kapstan.apiserver.storage.interface import Event, EventType, Record, Storage
@@ -74,15 +74,12 @@ class Watcher:
     async def send_initial(self, records: Sequence[Record]) -> None:
         """Send the present objects as if they had just been created."""
         for start in range(0, len(records), _CHUNK):
-            frames = [await self._initial_frame(record) for record in records[start : start + _CHUNK]]
+            values = await views(self._kind, records[start : start + _CHUNK])
+            frames = [_frame("ADDED", self._transformed(value)) for value in values]
             self._sink.write(b"".join(frames))
             await self._sink.drain()
             if self.ended.done():
                 return
-
-    async def _initial_frame(self, record: Record) -> bytes:
-        value = await view(self._kind, record)
-        return _frame("ADDED", self._transformed(value))
 
     def send_bookmark(self, *, initial_events_end: bool = False) -> None:
         """Tell the client how far it is, though nothing happened that concerns it."""
@@ -180,13 +177,12 @@ class Watcher:
     async def _convert_waiting(self) -> None:
         if self.stalled.done():
             self.stalled = self._loop.create_future()
-        position = 0
-        while position < len(self._waiting):
-            _, event = self._waiting[position]
-            for record in (event.record, event.previous):
-                if record is not None and ready_view(self._kind, record) is None:
-                    await view(self._kind, record)
-            position += 1
+        while True:
+            needed = [record for _, event in self._waiting for record in (event.record, event.previous) if record]
+            missing = [record for record in needed if ready_view(self._kind, record) is None]
+            if not missing:
+                return
+            await prepare_views(self._kind, missing)
 
 
 def _frame(type: str, value: bytes) -> bytes:
