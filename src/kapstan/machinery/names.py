@@ -19,6 +19,7 @@ __all__ = (
     "dns1123_subdomain_errors",
     "generate_name",
     "label_value_errors",
+    "masked_prefix",
     "name_is_dns_label",
     "name_is_dns_subdomain",
     "name_is_path_segment",
@@ -162,12 +163,12 @@ def path_segment_prefix_errors(value: str) -> list[str]:
 
 def name_is_dns_subdomain(name: str, prefix: bool = False) -> list[str]:
     """The rule for the names of most kinds."""
-    return dns1123_subdomain_errors(_mask_trailing_dash(name) if prefix else name)
+    return dns1123_subdomain_errors(masked_prefix(name) if prefix else name)
 
 
 def name_is_dns_label(name: str, prefix: bool = False) -> list[str]:
     """The rule for namespaces."""
-    return dns1123_label_errors(_mask_trailing_dash(name) if prefix else name)
+    return dns1123_label_errors(masked_prefix(name) if prefix else name)
 
 
 def name_is_path_segment(name: str, prefix: bool = False) -> list[str]:
@@ -185,7 +186,7 @@ def random_suffix(length: int) -> str:
     return "".join(secrets.choice(_SUFFIX_ALPHABET) for _ in range(length))
 
 
-def _mask_trailing_dash(name: str) -> str:
+def masked_prefix(name: str) -> str:
     """A base may end with a dash, since more follows; Kubernetes masks the last two characters."""
     return name[:-2] + "a" if len(name) > 1 and name.endswith("-") else name
 

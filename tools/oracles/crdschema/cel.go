@@ -3,10 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
+	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/cel-go/common/types/traits"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/version"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -59,14 +62,14 @@ var simpleTypes = map[string]*cel.Type{
 	"map(string, int)": cel.MapType(cel.StringType, cel.IntType), "map(string, string)": cel.MapType(cel.StringType, cel.StringType),
 }
 
-func newEnvironment(bindings map[string]any, types map[string]string) (*cel.Env, error) {
+func newEnvironment(bindings map[string]any, declared map[string]string) (*cel.Env, error) {
 	options := []cel.EnvOption{}
 	for name := range bindings {
-		declared := cel.DynType
-		if simple, ok := simpleTypes[types[name]]; ok {
-			declared = simple
+		variable := cel.DynType
+		if simple, ok := simpleTypes[declared[name]]; ok {
+			variable = simple
 		}
-		options = append(options, cel.Variable(name, declared))
+		options = append(options, cel.Variable(name, variable))
 	}
 	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(environment.VersionedOptions{
 		IntroducedVersion: version.MajorMinor(1, 0),
@@ -78,12 +81,44 @@ func newEnvironment(bindings map[string]any, types map[string]string) (*cel.Env,
 	return set.NewExpressionsEnv(), nil
 }
 
-// show renders a value so that its type can be told: JSON where there is one, Go's words otherwise.
+// show renders a value so that its type can be told.
 func show(value ref.Val) string {
-	if rendered, err := json.Marshal(value.Value()); err == nil {
-		return fmt.Sprintf("%s %s", value.Type().TypeName(), rendered)
+	rendered, err := json.Marshal(native(value))
+	if err != nil {
+		return fmt.Sprintf("%s %v", value.Type().TypeName(), value.Value())
 	}
-	return fmt.Sprintf("%s %v", value.Type().TypeName(), value.Value())
+	return fmt.Sprintf("%s %s", value.Type().TypeName(), rendered)
+}
+
+// native is the value as JSON can hold it, lists and maps with all that is in them.
+func native(value ref.Val) any {
+	switch v := value.(type) {
+	case traits.Lister:
+		items := []any{}
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			items = append(items, native(it.Next()))
+		}
+		return items
+	case traits.Mapper:
+		entries := map[string]any{}
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			key := it.Next()
+			entries[fmt.Sprint(key.Value())] = native(v.Get(key))
+		}
+		return entries
+	case *types.Optional:
+		if !v.HasValue() {
+			return []any{}
+		}
+		return []any{native(v.GetValue())}
+	case types.Null:
+		return nil
+	case types.Duration:
+		return v.Duration.String()
+	case types.Double:
+		return strconv.FormatFloat(float64(v), 'g', -1, 64)
+	}
+	return value.Value()
 }
 
 type noSizes struct{}

@@ -7,9 +7,11 @@ The order in which a server uses it: `prune` what a client sent, `default`, let 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from kapstan.apiserver.schema.accept import compile_acceptor
+from kapstan.apiserver.schema.cel.rules import RuleNode, compile_rules
 from kapstan.apiserver.schema.coerce import InvalidMetadata, coerce_embedded, has_embedded
 from kapstan.apiserver.schema.default import compile_defaulter
 from kapstan.apiserver.schema.explain import explain
@@ -29,6 +31,10 @@ _BLOCKING = frozenset(
     (ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID)
 )
 _STATUS = Path("status")
+_NOT_CHECKED = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
 
 
 class CustomResourceSchema:
@@ -41,7 +47,7 @@ class CustomResourceSchema:
         self._accepts = compile_acceptor(self.schema)
         status = self.schema.properties.get("status")
         self._status = status
-        self._accepts_status = compile_acceptor(status) if status is not None else None
+        self._accepts_status = compile_acceptor(status or Schema({}))
         self._defaulter = compile_defaulter(self.schema)
         self._has_embedded = has_embedded(self.schema)
         self._is_unique = compile_uniqueness(self.schema)
@@ -71,17 +77,33 @@ class CustomResourceSchema:
         errors = [] if self._accepts(obj) else explain(obj, self.schema, correlated=correlated)
         if self._has_embedded:
             errors += validate_embedded(obj, self.schema)
-        return errors + self._list_type_errors(obj, old)
+        errors += self._list_type_errors(obj, old)
+        return errors + self._rule_errors(obj, old, correlated, errors)
 
     def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
         """What is wrong with an update of the status alone."""
         errors: list[FieldError] = []
+        correlated = Correlated(obj, old, self.schema)
         status, schema = obj.get("status"), self._status
-        if "status" in obj and schema is not None and self._accepts_status is not None:
-            correlated = Correlated(obj, old, self.schema).key("status")
-            if not self._accepts_status(status):
-                errors = explain(status, schema, _STATUS, correlated or Correlated(status, old.get("status"), schema))
-        return errors + self._list_type_errors(obj, old)
+        if "status" in obj and schema is not None and not self._accepts_status(status):
+            below = correlated.key("status") or Correlated(status, old.get("status"), schema)
+            errors = explain(status, schema, _STATUS, below)
+        errors += self._list_type_errors(obj, old)
+        return errors + self._rule_errors(obj, old, correlated, errors)
+
+    @cached_property
+    def _rules(self) -> RuleNode | None:
+        """Compiled when the first object comes: a definition may have hundreds of rules."""
+        return compile_rules(self.schema)
+
+    def _rule_errors(
+        self, obj: Object, old: Object | None, correlated: Correlated | None, errors: list[FieldError]
+    ) -> list[FieldError]:
+        if self._rules is None:
+            return []
+        if any(error.type in _BLOCKING for error in errors):
+            return [FieldError.invalid(Path(), None, _NOT_CHECKED)]
+        return self._rules.validate(obj, old, correlated)
 
     def _list_type_errors(self, obj: Object, old: Object | None) -> list[FieldError]:
         """Duplicates, unless there have been some before."""

@@ -10,6 +10,7 @@ from kapstan.machinery.golang import format_float
 __all__ = (
     "INT32",
     "INT64",
+    "Interval",
     "as_int64",
     "fits_float32",
     "format_number",
@@ -18,8 +19,25 @@ __all__ = (
     "parses_as_integer",
 )
 
-INT64 = range(-(2**63), 2**63)
-INT32 = range(-(2**31), 2**31)
+
+class Interval:
+    """Numbers from `start` up to, but not including, `stop`.
+
+    Not a range: that searches one by one for anything but a plain int, for centuries.
+    """
+
+    __slots__ = ("start", "stop")
+
+    def __init__(self, start: int, stop: int) -> None:
+        self.start = start
+        self.stop = stop
+
+    def __contains__(self, number: Any) -> bool:
+        return bool(self.start <= number < self.stop)
+
+
+INT64 = Interval(-(2**63), 2**63)
+INT32 = Interval(-(2**31), 2**31)
 _SAFE = float(2**53 - 1)
 _TOLERANCE = 1e-9
 
