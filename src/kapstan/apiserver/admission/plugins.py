@@ -34,7 +34,7 @@ class ClusterAdmission:
     def __init__(self, storage: Storage, authorizer: ClusterAuthorizer, client: WebhookClient) -> None:
         """`client` may be shared by any number of clusters."""
         self.services = Services(storage)
-        dispatcher, conditions = Dispatcher(client, self.services), Conditions()
+        dispatcher, conditions = Dispatcher(client, self.services), Conditions(authorizer)
         self.plugins = default_plugins(storage, authorizer)
         self._chosen: dict[tuple[ServedKind, str, str], tuple[Plugin, ...]] = {}
         self._generation = -1

@@ -185,6 +185,41 @@ async def test_webhooks_that_cannot_be_reached(both: Both, webhooks: Webhooks, c
     assert found[0].status == 500
 
 
+CONDITIONS = [
+    "object.nope == 1",
+    "object.metadata.nope == 1",
+    "oldObject.metadata.name == 'x'",
+    "request.subResource == ''",
+    "request.name == 'c'",
+    "request.userInfo.uid == ''",
+    "request.options.kind == 'CreateOptions'",
+    "'x' in object.data",
+    "has(object.data)",
+    "object.metadata.labels['a'] == 'b'",
+    "object.metadata.?labels['a'].orValue('none') == 'none'",
+    "[1, 2].all(x, x > object.nope)",
+    "1 / 0 == 1",
+    "authorizer.group('apps').resource('deployments').check('create').allowed()",
+    "authorizer.serviceAccount('default', 'robot').group('').resource('pods').check('get').allowed()",
+]
+
+
+@pytest.mark.parametrize("expression", CONDITIONS)
+async def test_match_conditions(both: Both, webhooks: Webhooks, expression: str) -> None:
+    """Called, not called or refused: alike. The webhook refuses what it is asked about."""
+    namespace = await new_namespace(both, f"conditions-{CONDITIONS.index(expression)}")
+    conditions = [
+        {"name": "probe", "expression": "object.metadata.name != 'probe' || true"},
+        {"name": "asked", "expression": f"object.metadata.name == 'probe' || ({expression})"},
+    ]
+    found = []
+    for server in both:
+        path = await configured(server, False, namespace, webhooks.hook(server, "deny", matchConditions=conditions))
+        found.append(await server.ask("POST", f"{CORE}/{namespace}/configmaps", {"metadata": {"name": "c"}}))
+        await server.ask("DELETE", path)
+    assert normal(found[0]) == normal(found[1]), f"{expression}\nembedded: {found[0]}\nreal:     {found[1]}"
+
+
 async def test_reviews_are_the_same_documents(both: Both, webhooks: Webhooks) -> None:
     """What a webhook is asked about creates, updates, patches, deletes, subresources and rehearsals."""
     namespace = await new_namespace(both, "reviews")

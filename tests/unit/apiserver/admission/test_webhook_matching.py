@@ -12,7 +12,7 @@ import pytest
 
 from kapstan.apiserver.registry import verbs
 from kapstan.apiserver.request import LOOPBACK, DeleteOptions, Request, UserInfo
-from kapstan.machinery.errors import APIError, NotFound
+from kapstan.machinery.errors import APIError, Forbidden, NotFound
 from kapstan.machinery.pki import new_ca
 
 if TYPE_CHECKING:
@@ -167,6 +167,62 @@ async def test_equivalent_versions_are_matched_and_converted(cluster: Cluster, w
     assert request["requestResource"] == {"group": "", "version": "v1", "resource": "events"}
     assert request["object"]["apiVersion"] == "events.k8s.io/v1"
     assert (created["apiVersion"], created["metadata"]["labels"]) == ("v1", {"seen": "yes"})
+
+
+# --- Match conditions ---
+
+
+@pytest.mark.parametrize(
+    ("expressions", "called"),
+    [
+        (["true"], True),
+        (["false"], False),
+        (["object.metadata.name == 'c'"], True),
+        (["object.metadata.name == 'c'", "request.operation == 'DELETE'"], False),
+        (["request.userInfo.username == 'system:apiserver'", "'system:masters' in request.userInfo.groups"], True),
+        (["request.resource.resource == 'configmaps' && request.kind.kind == 'ConfigMap'"], True),
+        (["has(object.data) && object.data.?x.orValue('') == '1'"], True),
+        (["oldObject == null"], True),
+        (["!request.dryRun && request.namespace == 'default'"], True),
+        (["authorizer.group('').resource('pods').namespace('default').check('list').allowed()"], True),
+        (["authorizer.serviceAccount('default', 'robot').group('').resource('pods').check('list').allowed()"], False),
+        (["authorizer.path('/metrics').check('get').allowed()"], True),
+        (["object.nope == 1", "false"], False),
+    ],
+)
+@pytest.mark.parametrize("mutating", [True, False])
+async def test_conditions_decide_whether_to_call(
+    cluster: Cluster, webhooks: WebhookServer, mutating: bool, expressions: list[str], called: bool
+) -> None:
+    conditions = [{"name": f"c{number}", "expression": one} for number, one in enumerate(expressions)]
+    await cluster.webhook(mutating, "w", webhooks.hook("x", matchConditions=conditions))
+    await cluster.create("v1", "ConfigMap", "c", "default", data={"x": "1"})
+    assert bool(webhooks.called) is called
+
+
+async def test_a_condition_without_value_refuses_the_write(cluster: Cluster, webhooks: WebhookServer) -> None:
+    conditions = [{"name": "a", "expression": "object.nope == 1"}]
+    await cluster.webhook(False, "w", webhooks.hook("x", matchConditions=conditions))
+    with pytest.raises(Forbidden) as caught:
+        await cluster.create("v1", "ConfigMap", "c", "default")
+    problem = "expression 'object.nope == 1' resulted in error: no such key: nope"
+    assert str(caught.value) == f'configmaps "c" is forbidden: {problem}'
+
+
+async def test_a_condition_without_value_can_be_ignored(cluster: Cluster, webhooks: WebhookServer) -> None:
+    """Then it is as good as false."""
+    conditions = [{"name": "a", "expression": "object.nope == 1"}]
+    await cluster.webhook(False, "w", webhooks.hook("x", matchConditions=conditions, failurePolicy="Ignore"))
+    await cluster.create("v1", "ConfigMap", "c", "default")
+    assert webhooks.called == []
+
+
+async def test_conditions_see_what_earlier_webhooks_did(cluster: Cluster, webhooks: WebhookServer) -> None:
+    webhooks.answers["one"] = patching({"op": "add", "path": "/data", "value": {"by": "one"}})
+    conditions = [{"name": "a", "expression": "has(object.data)"}]
+    await cluster.webhook(True, "w", webhooks.hook("one"), webhooks.hook("two", matchConditions=conditions))
+    await cluster.create("v1", "ConfigMap", "c", "default")
+    assert webhooks.called == ["one", "two"]
 
 
 # --- Reinvocation ---

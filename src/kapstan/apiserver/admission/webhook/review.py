@@ -17,7 +17,7 @@ from kapstan.machinery import codec
 from kapstan.machinery.golang import quote
 from kapstan.machinery.gvk import GroupVersionKind, GroupVersionResource
 
-__all__ = ("BadResponse", "Response", "Review")
+__all__ = ("BadResponse", "Response", "Review", "described")
 
 _GROUP = "admission.k8s.io"
 _KNOWN = ("v1", "v1beta1")
@@ -76,29 +76,9 @@ class Review:
     def _request(
         self, attributes: AdmissionAttributes, invocation: Invocation, obj: Object | None, old: Object | None
     ) -> Object:
-        subresource = attributes.subresource
-        shown = invocation.kind
-        request: Object = {
-            "uid": self.uid,
-            "kind": _kind(kind_of(shown, subresource)),
-            "resource": _resource(shown.gvr),
-            "subResource": subresource,
-            "requestKind": _kind(kind_of(attributes.kind, subresource)),
-            "requestResource": _resource(attributes.kind.gvr),
-            "requestSubResource": subresource,
-            # Whoever deletes a collection names nothing, and Kubernetes passes that on for each object.
-            "name": "" if attributes.request.verb == "deletecollection" else attributes.name,
-            "namespace": admission_namespace(attributes),
-            "operation": attributes.operation,
-            "userInfo": user_info(attributes.user),
-        }
-        request = {key: value for key, value in request.items() if value != ""}
-        return request | {
-            "object": obj,
-            "oldObject": old,
-            "dryRun": attributes.dry_run,
-            "options": attributes.options or None,
-        }
+        told = described(attributes, invocation)
+        dry_run, options = told.pop("dryRun"), told.pop("options")
+        return {"uid": self.uid, **told, "object": obj, "oldObject": old, "dryRun": dry_run, "options": options}
 
     def response(self, answer: Any, *, mutating: bool) -> Response:
         """The decision in an answer; BadResponse says what is wrong with it."""
@@ -114,6 +94,28 @@ class Review:
         else:  # v1beta1 knew one type of patch, and asked for nothing else
             response.patch_type = "JSONPatch" if response.patch else None
         return response
+
+
+def described(attributes: AdmissionAttributes, invocation: Invocation) -> Object:
+    """Who does what to which object, all but the object: what reviews and match conditions have in common."""
+    subresource = attributes.subresource
+    shown = invocation.kind
+    told: Object = {
+        "kind": _kind(kind_of(shown, subresource)),
+        "resource": _resource(shown.gvr),
+        "subResource": subresource,
+        "requestKind": _kind(kind_of(attributes.kind, subresource)),
+        "requestResource": _resource(attributes.kind.gvr),
+        "requestSubResource": subresource,
+        # Whoever deletes a collection names nothing, and Kubernetes passes that on for each object.
+        "name": "" if attributes.request.verb == "deletecollection" else attributes.name,
+        "namespace": admission_namespace(attributes),
+        "operation": attributes.operation,
+        "userInfo": user_info(attributes.user),
+        "dryRun": attributes.dry_run,
+        "options": attributes.options or None,
+    }
+    return {key: value for key, value in told.items() if value != ""}
 
 
 def _check_v1(answer: _Answer, response: Response, uid: str, mutating: bool) -> None:
