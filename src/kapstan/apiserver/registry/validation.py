@@ -6,7 +6,7 @@ from typing import Any
 
 from kapstan.apiserver.request import Request
 from kapstan.apiserver.schema.objectmeta import validate_object_meta, validate_object_meta_update
-from kapstan.machinery.names import name_is_path_segment, qualified_name_errors
+from kapstan.machinery.names import name_is_path_segment
 from kapstan.machinery.validation import FieldError, Path
 
 __all__ = ("validate_create", "validate_update")
@@ -35,11 +35,9 @@ def _meta_errors(request: Request, metadata: Object) -> list[FieldError]:
 
 def _finalizer_errors(name: str, path: Path) -> list[FieldError]:
     """Built-in kinds are stricter about names without a domain than custom ones."""
-    errors = [FieldError.invalid(path, name, complaint) for complaint in qualified_name_errors(name)]
-    if "/" not in name and name not in _STANDARD_FINALIZERS:
-        detail = "name is neither a standard finalizer name nor is it fully qualified"
-        errors.append(FieldError.invalid(path, name, detail))
-    return errors
+    if "/" in name or name in _STANDARD_FINALIZERS:
+        return []
+    return [FieldError.invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")]
 
 
 def validate_update(request: Request, obj: Object, old: Object) -> list[FieldError]:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.strategy.base import FieldPath, Object, Strategy
+from kapstan.apiserver.strategy.disabled import DISABLED, drop_disabled
 from kapstan.apiserver.strategy.merging import changed, restore
 from kapstan.apiserver.strategy.selectable import SELECTABLE, Selectable
 from kapstan.apiserver.strategy.tables import TABLES
@@ -45,6 +46,7 @@ class BuiltinStrategy(Strategy):
         self.garbage_collection = self.traits.garbage_collection
         self._selectable: Selectable = SELECTABLE.get(gvr.group_resource, {})
         self.selectable_fields = tuple(self._selectable)
+        self._disabled = DISABLED.get(gvr.group_resource, ())
         self._validator = VALIDATORS.get(gvr.group_resource, Validator())
         self._table = TABLES.get(gvr.resource)
         if self._table is not None:
@@ -56,12 +58,14 @@ class BuiltinStrategy(Strategy):
     # Writing ----------------------------------------------------------------------------------------------------------
 
     def prepare_for_create(self, request: Request, obj: Object) -> None:
+        drop_disabled(self._disabled, obj, None)
         if self.has_status and not self.traits.keeps_status_on_create:
             self.reset_status(obj)
         if self.has_generation and self.traits.first_generation:
             obj["metadata"]["generation"] = self.traits.first_generation
 
     def prepare_for_update(self, request: Request, obj: Object, old: Object) -> None:
+        drop_disabled(self._disabled, obj, old)
         if self.has_status:
             restore(obj, old, "status")
         if self.has_generation and self.desires_differ(obj, old):

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 import msgspec
 
 from kapstan.apiserver.strategy.base import FieldPath, GarbageCollection
+from kapstan.apiserver.strategy.validation.addresses import canonical_ip
 from kapstan.machinery.gvk import GroupResource
 from kapstan.machinery.names import NameCheck, name_is_dns_label, name_is_dns_subdomain, name_is_path_segment
+from kapstan.machinery.validation import Path
 
 __all__ = ("TRAITS", "Traits", "traits_of")
 
@@ -36,6 +38,11 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
 def any_name(name: str, prefix: bool = False) -> list[str]:
     """No rule: whatever fits into a URL, which is checked before."""
     return []
+
+
+def named_by_address(name: str, prefix: bool = False) -> list[str]:
+    """Addresses, in the form that everybody writes alike."""
+    return [error.detail for error in canonical_ip(name, Path())]
 
 
 _PATH_NAMED = Traits(name=name_is_path_segment, create_on_update=True)
@@ -84,7 +91,9 @@ TRAITS: Mapping[GroupResource, Traits] = {
     GroupResource("apiextensions.k8s.io", "customresourcedefinitions"): Traits(
         generation=("spec",), unconditional_update=False
     ),
-    GroupResource("apiregistration.k8s.io", "apiservices"): _STRICT,
+    GroupResource("apiregistration.k8s.io", "apiservices"): Traits(
+        name=name_is_path_segment, unconditional_update=False
+    ),
     GroupResource("apps", "daemonsets"): _SPEC_COUNTED,
     GroupResource("apps", "deployments"): Traits(
         generation=("spec", "metadata.annotations"), status_resets=(_SPEC, ("metadata", "labels"))
@@ -106,6 +115,7 @@ TRAITS: Mapping[GroupResource, Traits] = {
     ),
     GroupResource(_NETWORKING, "ingressclasses"): _SPEC_COUNTED,
     GroupResource(_NETWORKING, "ingresses"): _SPEC_COUNTED,
+    GroupResource(_NETWORKING, "ipaddresses"): Traits(name=named_by_address),
     GroupResource(_NETWORKING, "networkpolicies"): _SPEC_COUNTED,
     GroupResource(_NETWORKING, "servicecidrs"): Traits(status_resets=_STATUS_ONLY),
     GroupResource("node.k8s.io", "runtimeclasses"): Traits(create_on_update=True, unconditional_update=False),

@@ -91,6 +91,7 @@ def drop_type_dependent(service: Object, old_service: Object) -> None:
         _drop_same(spec, old, "clusterIP", "clusterIPs")
         _drop_same(spec, old, "ipFamilies")
         _drop_same(spec, old, "ipFamilyPolicy")
+        _drop_same(spec, old, "internalTrafficPolicy")
     if needs_node_ports(old) and not needs_node_ports(spec):
         _drop_node_ports(spec, old)
     if needs_health_check(old) and not needs_health_check(spec):

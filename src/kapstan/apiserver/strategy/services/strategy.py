@@ -63,6 +63,7 @@ class _Allocation:
         self._taken: Allocations = allocations(request.cluster.storage)
         self._dry_run = request.dry_run
         self._spec: Object = service["spec"]
+        self._asked: set[int] = set()  # node ports that this write takes
 
     def run(self, old: Object | None) -> None:
         """Fill in what the service needs and does not have yet."""
@@ -117,11 +118,14 @@ class _Allocation:
             port["nodePort"] = given[port["port"]] = wanted
 
     def _take_port(self, port: int, path: Path) -> None:
-        why = _PORT_OUTSIDE if port not in NODE_PORTS else ""
-        if not why and not self._taken.is_free(port, self._key):
+        why = ""
+        if port in self._asked or not self._taken.is_free(port, self._key):
             why = _PORT_TAKEN
+        elif port not in NODE_PORTS and not self._dry_run:
+            why = _PORT_OUTSIDE
         if why:
             raise self._invalid([FieldError.invalid(path, port, why)])
+        self._asked.add(port)
         self._reserve(port)
 
     def _next_port(self, what: str) -> int:

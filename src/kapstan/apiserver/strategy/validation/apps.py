@@ -12,10 +12,11 @@ from kapstan.apiserver.strategy.validation.common import (
     Object,
     Rules,
     dns_label,
-    immutable,
     label_selector,
     nonnegative,
     number_or_percent,
+    selector_value,
+    struct,
 )
 from kapstan.apiserver.strategy.validation.pods import pod_template
 from kapstan.machinery import labels as selectors
@@ -64,14 +65,19 @@ def _selector(spec: Object, kind: str) -> Rules:
         return
     yield from label_selector(selector, path)
     if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        yield FieldError.invalid(path, selector, f"empty selector is invalid for {kind}")
+        yield FieldError.invalid(path, selector_value(selector), f"empty selector is invalid for {kind}")
+
+
+def _selector_change(obj: Object, old: Object) -> Rules:
+    new, before = (side["spec"].get("selector") for side in (obj, old))
+    if new != before:
+        yield FieldError.invalid(_SPEC.child("selector"), selector_value(new), IMMUTABLE)
 
 
 def selected_template(selector: Object | None, template: Object, path: Path, *, empty_matches: bool = True) -> Rules:
     """A template whose pods are the ones that are selected."""
-    try:
-        parsed = selectors.from_label_selector(selector)
-    except selectors.InvalidSelector:
+    parsed = _parsed(selector)
+    if parsed is None:
         return
     labels = template["metadata"].get("labels")
     if not (empty_matches and parsed.empty) and not parsed.matches(labels):
@@ -87,8 +93,18 @@ def _always_restarted(template: Object, path: Path, kind: str) -> Rules:
         yield FieldError.forbidden(path.child("spec", "activeDeadlineSeconds"), detail)
 
 
+def _parsed(selector: Object | None) -> selectors.Selector | None:
+    try:
+        return selectors.from_label_selector(selector)
+    except selectors.InvalidSelector:
+        return None
+
+
 def _replicated_template(spec: Object) -> Rules:
     path = _SPEC.child("template")
+    if _parsed(spec.get("selector")) is None:
+        yield FieldError.invalid(_SPEC.child("selector"), selector_value(spec["selector"]), "invalid label selector")
+        return
     yield from selected_template(spec.get("selector"), spec["template"], path)
     yield from pod_template(spec["template"], path)
     yield from _always_restarted(spec["template"], path, "ReplicaSet")
@@ -103,7 +119,9 @@ def _counts(
     replicas = status.get("replicas", 0)
     for field in of_replicas:
         if status.get(field, 0) > replicas:
-            yield FieldError.invalid(_STATUS.child(field), status[field], "cannot be greater than status.replicas")
+            yield FieldError.invalid(
+                _STATUS.child(field), status.get(field, 0), "cannot be greater than status.replicas"
+            )
     available = status.get("availableReplicas", 0)
     if available > status.get("readyReplicas", 0):
         yield FieldError.invalid(_STATUS.child("availableReplicas"), available, f"cannot be greater than {ready}")
@@ -150,7 +168,7 @@ def _deployment_strategy(strategy: Object, path: Path) -> Rules:
             yield FieldError.invalid(at.child("maxUnavailable"), unavailable, detail)
         yield from _not_more_than_all(unavailable, at.child("maxUnavailable"))
     else:
-        shown = {"Type": kind, "RollingUpdate": rolling}
+        shown = struct(Type=kind, RollingUpdate=_rolling(rolling))
         yield FieldError.not_supported(path, shown, ("Recreate", "RollingUpdate"))
 
 
@@ -168,7 +186,7 @@ def _not_more_than_all(value: int | str, path: Path) -> Rules:
 
 def deployment_update(obj: Object, old: Object) -> Rules:
     yield from deployment(obj)
-    yield from immutable(obj["spec"].get("selector"), old["spec"].get("selector"), _SPEC.child("selector"))
+    yield from _selector_change(obj, old)
 
 
 def deployment_status(obj: Object, old: Object) -> Rules:
@@ -191,7 +209,7 @@ def replica_set(obj: Object) -> Rules:
 
 def replica_set_update(obj: Object, old: Object) -> Rules:
     yield from replica_set(obj)
-    yield from immutable(obj["spec"].get("selector"), old["spec"].get("selector"), _SPEC.child("selector"))
+    yield from _selector_change(obj, old)
 
 
 def replica_set_status(obj: Object, old: Object) -> Rules:
@@ -262,12 +280,22 @@ def _with_claims(spec: Object) -> Object:
     return {**template, "spec": inner}
 
 
+def _rolling(rolling: Object | None, *fields: str) -> Any:
+    """How Go writes the settings of a rolling update."""
+    if rolling is None:
+        return None
+    found = {field: rolling.get(field) for field in fields or ("maxUnavailable", "maxSurge")}
+    return struct(**{field[0].upper() + field[1:]: value for field, value in found.items()})
+
+
 def _stateful_strategy(strategy: Object, path: Path) -> Rules:
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     if kind == "OnDelete":
         if rolling is not None:
             detail = "only allowed for updateStrategy 'RollingUpdate'"
-            yield FieldError.invalid(path.child("rollingUpdate"), rolling, detail)
+            yield FieldError.invalid(
+                path.child("rollingUpdate"), _rolling(rolling, "partition", "maxUnavailable"), detail
+            )
     elif kind == "RollingUpdate":
         if rolling is not None:
             yield from nonnegative(rolling.get("partition", 0), path.child("rollingUpdate", "partition"))
@@ -279,7 +307,7 @@ def _stateful_strategy(strategy: Object, path: Path) -> Rules:
                     yield FieldError.invalid(at, unavailable, "cannot be 0")
                 yield from _not_more_than_all(unavailable, at)
     else:
-        shown = {"Type": kind, "RollingUpdate": rolling}
+        shown = struct(Type=kind, RollingUpdate=_rolling(rolling))
         yield FieldError.invalid(path, shown, "must be 'RollingUpdate' or 'OnDelete'")
 
 
@@ -313,7 +341,9 @@ def daemon_set(obj: Object) -> Rules:
     yield from label_selector(selector, _SPEC.child("selector"))
     yield from selected_template(selector, spec["template"], path, empty_matches=False)
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        yield FieldError.invalid(_SPEC.child("selector"), selector, "empty selector is invalid for daemonset")
+        yield FieldError.invalid(
+            _SPEC.child("selector"), selector_value(selector), "empty selector is invalid for daemonset"
+        )
     yield from pod_template(spec["template"], path)
     yield from _always_restarted(spec["template"], path, "DaemonSet")
     yield from nonnegative(spec.get("minReadySeconds", 0), _SPEC.child("minReadySeconds"))
@@ -327,7 +357,7 @@ def _daemon_strategy(strategy: Object, path: Path) -> Rules:
     if kind == "OnDelete":
         return
     if kind != "RollingUpdate":
-        shown = {"Type": kind, "RollingUpdate": rolling}
+        shown = struct(Type=kind, RollingUpdate=_rolling(rolling))
         yield FieldError.not_supported(path, shown, ("RollingUpdate", "OnDelete"))
         return
     at = path.child("rollingUpdate")
@@ -343,7 +373,7 @@ def _daemon_strategy(strategy: Object, path: Path) -> Rules:
 
 
 def daemon_set_update(obj: Object, old: Object) -> Rules:
-    yield from immutable(obj["spec"].get("selector"), old["spec"].get("selector"), _SPEC.child("selector"))
+    yield from _selector_change(obj, old)
     yield from daemon_set(obj)
 
 

@@ -1,9 +1,11 @@
-"""Autoscalers, in the shape of autoscaling/v2; v1 is converted before."""
+"""Autoscalers, in the shape of autoscaling/v2."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 
+from kapstan.apiserver.strategy.conversion.autoscaling import to_v2
 from kapstan.apiserver.strategy.validation.common import (
     Object,
     Rules,
@@ -27,11 +29,17 @@ _POPULATE = "must populate information for the given metric source"
 
 
 def autoscaler(obj: Object) -> Rules:
+    obj = _as_v2(obj)
     target = obj["spec"]["scaleTargetRef"]
     yield from _spec(obj["spec"], 1, target.get("kind") == "ReplicationController", checked=True)
 
 
+def _as_v2(obj: Object) -> Object:
+    return to_v2(copy.deepcopy(obj)) if obj["apiVersion"] == "autoscaling/v1" else obj
+
+
 def autoscaler_update(obj: Object, old: Object) -> Rules:
+    obj, old = _as_v2(obj), _as_v2(old)
     target, before = obj["spec"]["scaleTargetRef"], old["spec"]["scaleTargetRef"]
     same = all(target.get(field) == before.get(field) for field in ("apiVersion", "kind"))
     least = 0 if old["spec"].get("minReplicas") == 0 else 1

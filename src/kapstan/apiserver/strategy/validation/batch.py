@@ -15,11 +15,16 @@ from kapstan.apiserver.strategy.validation.common import (
     labels,
     nonnegative,
     one_of,
+    prefixed_path,
     qualified_name,
+    selector_value,
+    struct,
 )
 from kapstan.apiserver.strategy.validation.cron import schedule_error
 from kapstan.apiserver.strategy.validation.pods import pod_template
+from kapstan.apiserver.strategy.validation.success import success_policy
 from kapstan.machinery import labels as selectors
+from kapstan.machinery.golang import Rendered
 from kapstan.machinery.names import dns1123_label_errors
 from kapstan.machinery.validation import OMITTED, FieldError, Path
 
@@ -29,6 +34,7 @@ _SPEC = Path("spec")
 _STATUS = Path("status")
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 _MAX_INDEXED = 100_000
+_MAX_MANAGER = 63
 _PREFIX = "batch.kubernetes.io/"
 _ZONE_PART = re.compile(r"[A-Za-z._0-9+][A-Za-z.\-_0-9+]{0,13}")
 
@@ -64,7 +70,9 @@ def _generated_selector(obj: Object) -> Rules:
             yield FieldError.invalid(at, found, f"must be '{value}'")
     try:
         if not selectors.from_label_selector(spec.get("selector")).matches(expected):
-            yield FieldError.invalid(_SPEC.child("selector"), spec.get("selector"), "`selector` not auto-generated")
+            yield FieldError.invalid(
+                _SPEC.child("selector"), selector_value(spec.get("selector")), "`selector` not auto-generated"
+            )
     except selectors.InvalidSelector:
         return
 
@@ -86,12 +94,20 @@ def _job_template_spec(spec: Object, path: Path) -> Rules:
             yield from nonnegative(spec[field], path.child(field))
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         yield FieldError.required(path.child("backoffLimitPerIndex"), "when maxFailedIndexes is specified")
+    if spec.get("managedBy") is not None:
+        yield from prefixed_path(spec["managedBy"], path.child("managedBy"))
+        if len(spec["managedBy"].encode()) > _MAX_MANAGER:
+            yield FieldError.too_long(path.child("managedBy"), _MAX_MANAGER)
     yield from _completion_mode(spec, path)
     if spec.get("podFailurePolicy") is not None:
         yield from _failure_policy(spec, path.child("podFailurePolicy"))
-    if spec.get("successPolicy") is not None and spec.get("completionMode") != "Indexed":
+    if spec.get("successPolicy") is not None and spec.get("completionMode") == "Indexed":
+        completions = spec.get("completions", 0)
+        yield from success_policy(spec["successPolicy"], completions, path.child("successPolicy"))
+    elif spec.get("successPolicy") is not None:
         detail = "requires indexed completion mode"
-        yield FieldError.invalid(path.child("successPolicy"), spec["successPolicy"], detail)
+        shown = struct(Rules=[_success_rule(rule) for rule in spec["successPolicy"].get("rules") or ()])
+        yield FieldError.invalid(path.child("successPolicy"), shown, detail)
     replacement = spec.get("podReplacementPolicy")
     if replacement is not None:
         values = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
@@ -119,6 +135,10 @@ def _completion_mode(spec: Object, path: Path) -> Rules:
         for field in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if spec.get(field) is not None:
                 yield FieldError.invalid(path.child(field), spec[field], "requires indexed completion mode")
+
+
+def _success_rule(rule: Object) -> Rendered:
+    return struct(SucceededIndexes=rule.get("succeededIndexes"), SucceededCount=rule.get("succeededCount"))
 
 
 def _restart_policy(spec: Object, path: Path) -> Rules:

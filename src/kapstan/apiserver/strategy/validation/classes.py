@@ -12,6 +12,7 @@ from kapstan.apiserver.strategy.validation.common import (
     labels,
     one_of,
     qualified_name,
+    struct,
 )
 from kapstan.apiserver.strategy.validation.resources import requirements
 from kapstan.apiserver.strategy.validation.scheduling import tolerations
@@ -82,8 +83,8 @@ def runtime_class(obj: Object) -> Rules:
         key = tuple(toleration.get(field, "") for field in ("key", "operator", "value", "effect"))
         if key in seen:
             names = ("Key", "Operator", "Value", "Effect")
-            shown = dict(zip(names, key, strict=True))
-            shown["TolerationSeconds"] = toleration.get("tolerationSeconds")
+            seconds = toleration.get("tolerationSeconds")
+            shown = struct(**dict(zip(names, key, strict=True)), TolerationSeconds=seconds)
             yield FieldError.duplicate(path.child("tolerations").index(position), shown)
         seen.append(key)
 

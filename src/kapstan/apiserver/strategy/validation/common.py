@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kapstan.apiserver.schema.objectmeta import validate_labels
+from kapstan.machinery.golang import Rendered, to_json
 from kapstan.machinery.names import (
     dns1123_label_errors,
     dns1123_subdomain_errors,
@@ -47,8 +48,11 @@ __all__ = (
     "port_name_errors",
     "port_number",
     "positive",
+    "prefixed_path",
     "qualified_name",
     "range_error",
+    "selector_value",
+    "struct",
 )
 
 Object = dict[str, Any]
@@ -194,6 +198,43 @@ def header_name_errors(name: str) -> list[str]:
         return []
     rule = "a valid HTTP header must consist of alphanumeric characters or '-'"
     return [f"{rule} (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')"]
+
+
+_HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
+_HTTP_PATH_RE = re.compile(_HTTP_PATH)
+
+
+def prefixed_path(text: str, path: Path) -> Rules:
+    """A path below a domain that says whose it is."""
+    host, _, rest = text.partition("/")
+    if not text:
+        yield FieldError.required(path)
+    elif not host or not rest:
+        yield FieldError.invalid(path, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
+    else:
+        yield from dns_subdomain(host, path)
+        if not _HTTP_PATH_RE.fullmatch(rest):
+            yield FieldError.invalid(path, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
+
+
+# What Go writes -------------------------------------------------------------------------------------------------------
+
+
+def struct(**fields: Any) -> Rendered:
+    """A Go struct as JSON: its fields are in the order of their declaration."""
+    return Rendered("{" + ",".join(f'"{name}":{_written(value)}' for name, value in fields.items()) + "}")
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Rendered):
+        return value
+    return "[" + ",".join(map(_written, value)) + "]" if isinstance(value, list) else to_json(value)
+
+
+def selector_value(selector: Mapping[str, Any] | None) -> Rendered | None:
+    if selector is None:
+        return None
+    return struct(**{name: selector[name] for name in ("matchLabels", "matchExpressions") if selector.get(name)})
 
 
 # Selectors and conditions ---------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from kapstan.apiserver.strategy.validation.common import (
     label_name,
     one_of,
     port_number,
+    struct,
 )
 from kapstan.apiserver.strategy.validation.resources import quantity_value
 from kapstan.apiserver.strategy.validation.scheduling import EFFECTS
@@ -199,7 +200,7 @@ def _taints(taints: Sequence[Object], path: Path) -> Rules:
             yield FieldError.invalid(at.child("value"), taint.get("value", ""), ";".join(errors))
         yield from one_of(effect, at.child("effect"), EFFECTS)
         if (key, effect) in seen:
-            shown = {"Key": key, "Value": taint.get("value", ""), "Effect": effect, "TimeAdded": taint.get("timeAdded")}
+            shown = struct(Key=key, Value=taint.get("value", ""), Effect=effect, TimeAdded=taint.get("timeAdded"))
             detail = "taints must be unique by key and effect pair"
             yield FieldError(ErrorType.DUPLICATE, at, shown, detail)
         seen.add((key, effect))
@@ -221,7 +222,7 @@ def node_status(obj: Object, old: Object) -> Rules:
     seen: list[Object] = []
     for position, address in enumerate((obj.get("status") or {}).get("addresses") or ()):
         if address in seen:
-            shown = {"Type": address.get("type", ""), "Address": address.get("address", "")}
+            shown = struct(Type=address.get("type", ""), Address=address.get("address", ""))
             yield FieldError.duplicate(Path("status", "addresses").index(position), shown)
         seen.append(address)
     spec, before = obj["spec"], old["spec"]

@@ -16,6 +16,8 @@ from kapstan.apiserver.strategy.validation.common import (
     path_segment,
     port_name_errors,
     port_number,
+    prefixed_path,
+    struct,
 )
 from kapstan.machinery.names import dns1123_subdomain_errors
 from kapstan.machinery.validation import FieldError, Path
@@ -39,8 +41,6 @@ _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _WILDCARD = rf"\*\.{_LABEL}(\.{_LABEL})*"
 _WILDCARD_RE = re.compile(_WILDCARD)
-_HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
-_HTTP_PATH_RE = re.compile(_HTTP_PATH)
 _MAX_CONTROLLER = 250
 
 
@@ -194,21 +194,9 @@ def ingress_class(obj: Object) -> Rules:
     controller, path = obj["spec"].get("controller", ""), _SPEC.child("controller")
     if len(controller.encode()) > _MAX_CONTROLLER:
         yield FieldError.too_long(path, _MAX_CONTROLLER)
-    yield from _prefixed_path(controller, path)
+    yield from prefixed_path(controller, path)
     if obj["spec"].get("parameters") is not None:
         yield from _parameters(obj["spec"]["parameters"], _SPEC.child("parameters"))
-
-
-def _prefixed_path(text: str, path: Path) -> Rules:
-    host, _, rest = text.partition("/")
-    if not text:
-        yield FieldError.required(path)
-    elif not host or not rest:
-        yield FieldError.invalid(path, text, 'must be a domain-prefixed path (such as "acme.io/foo")')
-    else:
-        yield from dns_subdomain(host, path)
-        if not _HTTP_PATH_RE.fullmatch(rest):
-            yield FieldError.invalid(path, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
 
 
 def _parameters(parameters: Object, path: Path) -> Rules:
@@ -249,8 +237,8 @@ def ip_address_object(obj: Object) -> Rules:
 def ip_address_update(obj: Object, old: Object) -> Rules:
     new, before = (one["spec"].get("parentRef") for one in (obj, old))
     if new != before:
-        names = {"group": "Group", "resource": "Resource", "namespace": "Namespace", "name": "Name"}
-        shown = {names[field]: (new or {}).get(field, "") for field in names} if new is not None else None
+        fields = ("group", "resource", "namespace", "name")
+        shown = struct(**{field.capitalize(): new.get(field, "") for field in fields}) if new is not None else None
         yield FieldError.invalid(_SPEC.child("parentRef"), shown, IMMUTABLE)
 
 
@@ -264,7 +252,7 @@ def _ranges(ranges: list[str]) -> Rules:
         yield FieldError.required(path, "at least one CIDR required")
         return
     if len(ranges) > 2:
-        yield FieldError.invalid(path, {"CIDRs": ranges}, "may only hold up to 2 values")
+        yield FieldError.invalid(path, struct(CIDRs=ranges), "may only hold up to 2 values")
         return
     for position, one in enumerate(ranges):
         yield from canonical_cidr(one, path.index(position))

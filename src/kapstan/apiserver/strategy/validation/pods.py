@@ -19,6 +19,7 @@ from kapstan.apiserver.strategy.validation.common import (
     labels,
     one_of,
     qualified_name,
+    struct,
 )
 from kapstan.apiserver.strategy.validation.containers import (
     PodContext,
@@ -150,8 +151,11 @@ def _resource_claims(claims: Sequence[Object], path: Path) -> Rules:
             yield from dns_label(name, at.child("name"))
             names.add(name)
         fields = [field for field in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(field) is not None]
-        shown = {"Name": name, "ResourceClaimName": claim.get("resourceClaimName")}
-        shown["ResourceClaimTemplateName"] = claim.get("resourceClaimTemplateName")
+        shown = struct(
+            Name=name,
+            ResourceClaimName=claim.get("resourceClaimName"),
+            ResourceClaimTemplateName=claim.get("resourceClaimTemplateName"),
+        )
         if len(fields) == 2:
             detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
             yield FieldError.invalid(at, shown, detail)

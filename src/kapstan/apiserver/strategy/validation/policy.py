@@ -9,6 +9,8 @@ from kapstan.apiserver.strategy.validation.common import (
     label_selector,
     nonnegative,
     number_or_percent,
+    selector_value,
+    struct,
 )
 from kapstan.machinery.validation import FieldError, Path
 
@@ -23,12 +25,12 @@ def budget(obj: Object) -> Rules:
     spec = obj["spec"]
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if least is not None and most is not None:
-        shown = {
-            "MinAvailable": least,
-            "Selector": spec.get("selector"),
-            "MaxUnavailable": most,
-            "UnhealthyPodEvictionPolicy": spec.get("unhealthyPodEvictionPolicy"),
-        }
+        shown = struct(
+            MinAvailable=least,
+            Selector=selector_value(spec.get("selector")),
+            MaxUnavailable=most,
+            UnhealthyPodEvictionPolicy=spec.get("unhealthyPodEvictionPolicy"),
+        )
         yield FieldError.invalid(_SPEC, shown, "minAvailable and maxUnavailable cannot be both set")
     for field in ("minAvailable", "maxUnavailable"):
         if spec.get(field) is not None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kapstan.apiserver.strategy.validation.common import Object, Rules, dns_subdomain, label_selector, path_segment
+from kapstan.apiserver.strategy.validation.common import (
+    Object,
+    Rules,
+    dns_subdomain,
+    label_selector,
+    path_segment,
+    struct,
+)
 from kapstan.machinery.validation import FieldError, Path
 
 __all__ = (
@@ -34,7 +41,10 @@ def cluster_role(obj: Object) -> Rules:
         detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
         yield FieldError.required(path, detail)
     for position, selector in enumerate(selectors):
-        yield from label_selector(selector, path.index(position))
+        wrong = list(label_selector(selector, path.index(position)))
+        yield from wrong
+        if wrong:
+            yield FieldError.invalid(path.index(position), None, "invalid label selector.")
 
 
 def _rules(obj: Object, *, namespaced: bool) -> Rules:
@@ -114,5 +124,5 @@ def _reference_change(obj: Object, old: Object) -> Rules:
     """A binding to another role is another binding: who may write it was decided by what it grants."""
     reference = obj["roleRef"]
     if reference != old["roleRef"]:
-        shown = {"APIGroup": reference["apiGroup"], "Kind": reference["kind"], "Name": reference["name"]}
+        shown = struct(APIGroup=reference["apiGroup"], Kind=reference["kind"], Name=reference["name"])
         yield FieldError.invalid(_REF, shown, "cannot change roleRef")

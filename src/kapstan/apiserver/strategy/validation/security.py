@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from kapstan.apiserver.strategy.validation.common import Object, Rules, in_range, one_of
+from kapstan.apiserver.strategy.validation.common import Object, Rules, in_range, one_of, struct
 from kapstan.apiserver.strategy.validation.paths import descending_path
+from kapstan.machinery.golang import Rendered
 from kapstan.machinery.validation import FieldError, Path
 
 __all__ = ("container_security", "pod_security")
@@ -31,11 +32,21 @@ def container_security(context: Object, path: Path, *, host_users: bool) -> Rule
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
             detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            yield FieldError.invalid(path, context, detail)
+            yield FieldError.invalid(path, _shown(context), detail)
         if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
             detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            yield FieldError.invalid(path, context, detail)
+            yield FieldError.invalid(path, _shown(context), detail)
     yield from _app_armor(context.get("appArmorProfile"), path.child("appArmorProfile"))
+
+
+def _shown(context: Object) -> Rendered:
+    """How Go writes a security context, nested settings aside."""
+    names = {"seLinuxOptions": "SELinuxOptions"}
+    fields = (
+        "capabilities privileged seLinuxOptions windowsOptions runAsUser runAsGroup runAsNonRoot "
+        "readOnlyRootFilesystem allowPrivilegeEscalation procMount seccompProfile appArmorProfile"
+    )
+    return struct(**{names.get(field, field[0].upper() + field[1:]): context.get(field) for field in fields.split()})
 
 
 def pod_security(context: Object, spec: Object, path: Path) -> Rules:
@@ -92,7 +103,7 @@ def _seccomp(profile: Object | None, path: Path) -> Rules:
         else:
             yield from descending_path(local, path.child("localhostProfile"))
     elif local is not None:
-        shown = {"Type": kind, "LocalhostProfile": local}
+        shown = struct(Type=kind, LocalhostProfile=local)
         detail = "can only be set when seccomp type is Localhost"
         yield FieldError.invalid(path.child("localhostProfile"), shown, detail)
 

@@ -16,6 +16,7 @@ from kapstan.apiserver.strategy.validation.common import (
     port,
     port_number,
     qualified_name,
+    struct,
 )
 from kapstan.machinery.validation import FieldError, Path
 
@@ -209,14 +210,7 @@ def _port_numbers(kind: str, ports: Sequence[Object]) -> Rules:
     for position, one in enumerate(ports):
         key = (one.get("protocol", ""), one["port"])
         if key in seen:
-            shown = {
-                "Name": "",
-                "Protocol": key[0],
-                "AppProtocol": None,
-                "Port": key[1],
-                "TargetPort": 0,
-                "NodePort": 0,
-            }
+            shown = struct(Name="", Protocol=key[0], AppProtocol=None, Port=key[1], TargetPort=0, NodePort=0)
             yield FieldError.duplicate(path.index(position), shown)
         seen.add(key)
 

@@ -17,6 +17,7 @@ from kapstan.apiserver.strategy.validation.common import (
     nonnegative_quantity,
     one_of,
     range_error,
+    struct,
 )
 from kapstan.apiserver.strategy.validation.persistent import inline_volume_spec
 from kapstan.apiserver.strategy.validation.volumes import csi_driver_name
@@ -162,14 +163,12 @@ def attachment_update(obj: Object, old: Object) -> Rules:
     yield from attachment(obj)
     if obj["spec"] != old["spec"]:
         spec, source = obj["spec"], obj["spec"].get("source") or {}
-        shown = {
-            "Attacher": spec.get("attacher", ""),
-            "Source": {
-                "PersistentVolumeName": source.get("persistentVolumeName"),
-                "InlineVolumeSpec": source.get("inlineVolumeSpec"),
-            },
-            "NodeName": spec.get("nodeName", ""),
-        }
+        volume, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
+        shown = struct(
+            Attacher=spec.get("attacher", ""),
+            Source=struct(PersistentVolumeName=volume, InlineVolumeSpec=inline),
+            NodeName=spec.get("nodeName", ""),
+        )
         yield FieldError.invalid(_SPEC, shown, IMMUTABLE)
 
 
@@ -211,7 +210,7 @@ def csi_node_update(obj: Object, old: Object) -> Rules:
         known = before.get(one.get("name"))
         fields = {"name": "Name", "nodeID": "NodeID", "topologyKeys": "TopologyKeys"}
         if known is not None and any(one.get(field) != known.get(field) for field in fields):
-            shown = {shown: one.get(field) for field, shown in fields.items()} | {"Allocatable": None}
+            shown = struct(**{shown: one.get(field) for field, shown in fields.items()}, Allocatable=None)
             yield FieldError.invalid(_SPEC.child("drivers"), shown, IMMUTABLE)
 
 

@@ -118,7 +118,9 @@ VALIDATORS: Mapping[GroupResource, Validator] = {
     GroupResource(_STORAGE, "csinodes"): _rules(storage.csi_node, storage.csi_node_update),
     GroupResource(_STORAGE, "csistoragecapacities"): _rules(storage.capacity, storage.capacity_update),
     GroupResource(_STORAGE, "storageclasses"): _rules(storage.storage_class, storage.storage_class_update),
-    GroupResource(_STORAGE, "volumeattachments"): _rules(storage.attachment, storage.attachment_update),
+    GroupResource(_STORAGE, "volumeattachments"): _rules(
+        storage.attachment, storage.attachment_update, storage.attachment_update
+    ),
     GroupResource(_STORAGE, "volumeattributesclasses"): _rules(
         storage.attributes_class, storage.attributes_class_update
     ),

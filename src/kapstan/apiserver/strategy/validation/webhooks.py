@@ -223,7 +223,7 @@ def _expression(expression: str, path: Path) -> Rules:
         yield FieldError.invalid(path, expression, f"compilation failed: {error}")
         return
     if str(program.type) not in ("bool", "dyn"):
-        yield FieldError.invalid(path, expression, "must evaluate to bool")
+        yield FieldError.invalid(path, expression, f"must evaluate to bool but got {program.type}")
 
 
 # Clients --------------------------------------------------------------------------------------------------------------
