@@ -7,6 +7,19 @@
 As pytest fixtures, these are `embedded`, `real` and `env` (whichever is configured); see `kapstan.testing.plugin`.
 """
 
-from kapstan.testing.environment import Environment, embedded, real
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kapstan.testing.environment import Environment, embedded, real
 
 __all__ = ("Environment", "embedded", "real")
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when first used: the pytest plugin is in every test run, with or without an environment."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.environment"), name)
