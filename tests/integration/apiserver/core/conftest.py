@@ -19,6 +19,7 @@ from kapstan.testing.environment import Environment
 
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_AGE = re.compile(r"\d+s")
 _REVISION = re.compile(r'(current: |\(|\\?"resourceVersion\\?":\\?")\d+')
 
 
@@ -51,6 +52,8 @@ class Server:
 
     async def close(self) -> None:
         await self._session.close()
+        for _ in range(10):  # turns in which the transports of abandoned watches end
+            await asyncio.sleep(0)
 
     async def run(self, step: Step, values: dict[str, str]) -> dict[str, Any]:
         """What the server answers, without what must differ from server to server."""
@@ -73,6 +76,23 @@ class Server:
             "warnings": response.headers.getall("Warning", []),
             "body": _normal(document, values),
         }
+
+    async def watched(
+        self, path: str, headers: dict[str, str], first: int, steps: Iterable[Step], count: int, values: dict[str, str]
+    ) -> list[Any]:
+        """The first events of a watch; the steps are run when some have come."""
+        events: list[Any] = []
+        steps = list(steps)
+        url = self._url + _filled(path, {**values, **self._last})
+        async with asyncio.timeout(20), self._session.get(url, headers=headers) as response:
+            while len(events) < count:
+                while len(events) >= first and steps:
+                    await self.run(steps.pop(0), values)
+                line = await response.content.readline()
+                if not line:
+                    break
+                events.append(_normal(json.loads(line), values))
+        return events
 
     async def wait_for(self, path: str, values: dict[str, str]) -> None:
         """Until a path is served: the real server takes its time for new kinds."""
@@ -104,6 +124,8 @@ def _normal(value: Any, values: dict[str, str], key: str = "") -> Any:
         return value
     if key in ("resourceVersion", "continue") and value:
         return f"<{key}>"
+    if key == "cells" and _AGE.fullmatch(value):
+        return "<age>"
     text = _REVISION.sub(r"\1N", _TIME.sub("<time>", _UID.sub("<uid>", value)))
     return text.replace(values["NS"], "<namespace>").replace(values["GROUP"], "<group>")
 
