@@ -92,6 +92,8 @@ class Server:
                 if not line:
                     break
                 events.append(_normal(json.loads(line), values))
+            if response.connection is not None and response.connection.transport is not None:
+                response.connection.transport.abort()  # a watch goes on: there is no end to wait for
         return events
 
     async def wait_for(self, path: str, values: dict[str, str]) -> None:
