@@ -91,7 +91,9 @@ class Server:
                 line = await response.content.readline()
                 if not line:
                     break
-                events.append(_normal(json.loads(line), values))
+                event = json.loads(line)
+                if event["type"] != "BOOKMARK" or "initial-events-end" in str(event):  # others come when they like
+                    events.append(_normal(event, values))
             if response.connection is not None and response.connection.transport is not None:
                 response.connection.transport.abort()  # a watch goes on: there is no end to wait for
         return events
