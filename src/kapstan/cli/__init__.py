@@ -33,6 +33,10 @@ class LazyCommand(NamedTuple):
 
 
 COMMANDS: Mapping[str, LazyCommand] = {
+    "completion": LazyCommand("kapstan.cli.completion:completion", "Have the shell complete commands and options."),
+    "create": LazyCommand("kapstan.cli.create:create", "Add kinds, controllers and webhooks to a project."),
+    "edit": LazyCommand("kapstan.cli.edit:edit", "Change how a project is laid out."),
+    "init": LazyCommand("kapstan.cli.init:init", "Begin an operator's project."),
     "generate": LazyCommand(
         "kapstan.cli.generate:generate", "Generate manifests from types, types from CRDs, clients."
     ),

@@ -21,12 +21,12 @@ USER_ROLES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def user_role(info: ResourceInfo, role: str, *, labels: Mapping[str, str] | None = None) -> Document:
+def user_role(info: ResourceInfo, role: str, *, prefix: str = "", labels: Mapping[str, str] | None = None) -> Document:
     """The ClusterRole of a kind's administrators, editors or viewers; an operator itself needs none of them."""
     rules = [Rule(groups=(info.group,), resources=(info.plural,), verbs=USER_ROLES[role])]
     if "status" in info.subresources:
         rules.append(Rule(groups=(info.group,), resources=(f"{info.plural}/status",), verbs=("get",)))
-    return _role(f"{info.kind.lower()}-{role}-role", rules, labels=labels)
+    return _role(f"{prefix}{info.kind.lower()}-{role}-role", rules, labels=labels)
 
 
 def leader_election_role(*, labels: Mapping[str, str] | None = None) -> Document:
