@@ -51,6 +51,7 @@ def _served(
         categories=resource.categories,
         subresources={sub.name: _subresource(gvk, sub, found) for sub in resource.subresources},
         handler=found.handler,
+        deprecation=found.deprecation,
     )
 
 

@@ -103,7 +103,7 @@ async def _update(request: Request, current: Record, change: Change, uid: str) -
     strategy.prepare_for_update(request, obj, old)
     keep_system_fields(metadata, old_metadata)
     if errors := validate_update(request, obj, old):
-        raise invalid(kind.gvk.group_kind, metadata.get("name") or "", errors)
+        raise invalid(kind.storage.gvk.group_kind, metadata.get("name") or "", errors)
     for text in strategy.warnings(request, obj, old):
         request.warn(text)
     strategy.canonicalize(obj)

@@ -18,6 +18,7 @@ from kapstan.apiserver.strategy.tables import TABLES
 from kapstan.apiserver.strategy.traits import traits_of
 from kapstan.apiserver.strategy.typed import struct_of
 from kapstan.apiserver.strategy.validation import VALIDATORS, Validator
+from kapstan.apiserver.strategy.warnings import STATUS_WARNINGS, WARNINGS
 from kapstan.machinery.golang import quote
 from kapstan.machinery.gvk import GroupVersionKind, GroupVersionResource
 
@@ -48,6 +49,8 @@ class BuiltinStrategy(Strategy):
         self.selectable_fields = tuple(self._selectable)
         self._disabled = DISABLED.get(gvr.group_resource, ())
         self._validator = VALIDATORS.get(gvr.group_resource, Validator())
+        self._warnings = WARNINGS.get(gvr.group_resource)
+        self._status_warnings = STATUS_WARNINGS.get(gvr.group_resource)
         self._table = TABLES.get(gvr.resource)
         if self._table is not None:
             self.columns = self._table.columns
@@ -95,6 +98,13 @@ class BuiltinStrategy(Strategy):
         """What is wrong with a change by way of `/status`."""
         return list(self._validator.status(obj, old))
 
+    def warnings(self, request: Request, obj: Object, old: Object | None) -> Sequence[str]:
+        return list(self._warnings(obj, old)) if self._warnings is not None else ()
+
+    def status_warnings(self, obj: Object, old: Object | None) -> Sequence[str]:
+        """What the client should know of a change by way of `/status`."""
+        return list(self._status_warnings(obj, old)) if self._status_warnings is not None else ()
+
     # Reading ----------------------------------------------------------------------------------------------------------
 
     def unsupported_field(self, field: str) -> str:
@@ -135,6 +145,9 @@ class BuiltinStatusStrategy(Strategy):
 
     def validate_update(self, request: Request, obj: Object, old: Object) -> Sequence[FieldError]:
         return self.parent.validate_status_update(request, obj, old)
+
+    def warnings(self, request: Request, obj: Object, old: Object | None) -> Sequence[str]:
+        return self.parent.status_warnings(obj, old)
 
     def canonicalize(self, obj: Object) -> None:
         self.parent.canonicalize(obj)

@@ -35,6 +35,7 @@ class Endpoints(msgspec.Struct, frozen=True, kw_only=True):
     strategy: Strategy
     handler: Handler | None = None
     subresources: Mapping[str, Endpoint] = {}
+    deprecation: str = ""  # what every client of it is told
 
 
 class _SigningRequestStrategy(certificates.RequestStrategy):
@@ -99,6 +100,12 @@ _HANDLERS: Mapping[GroupResource, Handler] = {
 }
 
 
+_DEPRECATIONS: Mapping[GroupResource, str] = {
+    GroupResource("", "componentstatuses"): "v1 ComponentStatus is deprecated in v1.19+",
+    GroupResource("", "endpoints"): "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
+
+
 def endpoints(gvr: GroupVersionResource, resource: facts.Resource) -> Endpoints:
     """What serves a built-in resource."""
     strategy = _strategy(gvr, resource)
@@ -108,8 +115,12 @@ def endpoints(gvr: GroupVersionResource, resource: facts.Resource) -> Endpoints:
         for subresource in resource.subresources
         if (found := _subresource(gvr.group_resource, subresource.name, strategy)) is not None
     }
-    handler = _HANDLERS.get(gvr.group_resource)
-    return Endpoints(strategy=strategy, handler=handler, subresources=subresources)
+    return Endpoints(
+        strategy=strategy,
+        handler=_HANDLERS.get(gvr.group_resource),
+        subresources=subresources,
+        deprecation=_DEPRECATIONS.get(gvr.group_resource, ""),
+    )
 
 
 def _strategy(gvr: GroupVersionResource, resource: facts.Resource) -> Strategy:
