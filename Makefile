@@ -22,7 +22,7 @@ venv: $(STAMP) ## Make the virtual environment in .venv
 
 .PHONY: demo
 demo: $(STAMP) ## Show what kapstan does, on this machine, with nothing but Python
-	@$(BIN)/kapstan --version
+	@$(BIN)/python -m samples.quickstart.demo
 
 .PHONY: test
 test: lint unit integration ## Lint, types, unit tests, integration tests on both environments

@@ -122,16 +122,18 @@ class Environment:
     ) -> None:
         """Wait until there is no such object."""
         last: Object | None = None
+        fields = {"metadata.name": name}
         try:
             async with asyncio.timeout(timeout):
-                if await self.client.find(kind, name, namespace) is None:
-                    return
-                async for obj in self._states(kind, name, namespace):
-                    if obj is None:
-                        return
-                    last = obj
-                    if await self.client.find(kind, name, namespace) is None:
-                        return
+                while found := await self.client.list(kind, namespace, fields=fields):
+                    last = found[0]
+                    # From where the list ended, so that nothing in between is missed.
+                    version = found.resource_version
+                    async with self.client.watch(kind, namespace, fields=fields, resource_version=version) as events:
+                        async for event in events:
+                            if event.type == "DELETED":
+                                break
+                return
         except TimeoutError:
             pass
         raise AssertionError(_told(kind.__name__, name, namespace, timeout, "it is still there", last))

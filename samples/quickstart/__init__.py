@@ -1,0 +1,1 @@
+"""The smallest operator, and a demonstration of it."""
