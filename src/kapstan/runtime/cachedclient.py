@@ -34,6 +34,7 @@ from kapstan.machinery.gvk import GroupVersionKind, ObjectKey
 from kapstan.machinery.model import Resource
 from kapstan.runtime.applied import Applied, AppliedKey
 from kapstan.runtime.cache import Cache
+from kapstan.runtime.cancellation import CancellableClient
 from kapstan.runtime.informer import SharedInformer
 from kapstan.runtime.lister import field_selector, label_selector
 
@@ -42,7 +43,7 @@ __all__ = ("CachedClient",)
 R = TypeVar("R", bound=Resource)
 
 
-class CachedClient(Client):
+class CachedClient(CancellableClient):
     """A client whose reads come from a cache. `live` is the same one without."""
 
     def __init__(self, live: Client, cache: Cache, *, uncached: Collection[Kind[Any]] = ()) -> None:

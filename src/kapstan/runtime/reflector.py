@@ -12,7 +12,7 @@ import asyncio
 import logging
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -42,10 +42,16 @@ SHORT_WATCH = 1.0  # a watch that ends sooner, without a word, counts as failed
 ReflectorState: TypeAlias = Literal["starting", "absent", "syncing", "watching", "failing"]
 
 
-class Events(AbstractAsyncContextManager[Any, bool | None], Protocol):
+class Events(Protocol):
     """A stream of events that is open while it is entered."""
 
     def __aiter__(self) -> AsyncIterator[RawEvent]: ...
+
+    async def __aenter__(self) -> Any: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None: ...
 
 
 class ListWatch(Protocol):

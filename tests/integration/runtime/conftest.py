@@ -1,33 +1,55 @@
-"""One real API server for these tests, a namespace for each, and a way to be cruel to connections."""
+"""Both API servers for these tests, a namespace for each, and a way to be cruel to connections."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
-import pytest_asyncio
 
-from kapstan.client.client import Client
-from kapstan.client.config import Config
-from kapstan.components.controlplane import ControlPlane
+from kapstan.client import Client, Config
 from kapstan.k8s.core_v1 import Namespace
 from kapstan.machinery.meta import ObjectMeta
+from kapstan.testing.servers import embedded_server
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def plane(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ControlPlane]:
-    """Started in one event loop, used in many."""
-    async with ControlPlane(tmp_path_factory.mktemp("runtime")) as plane:
-        yield plane
+@pytest.fixture(params=["embedded", pytest.param("real", marks=pytest.mark.real)])
+async def config(request: pytest.FixtureRequest) -> AsyncIterator[Config]:
+    """How to reach an API server: the embedded one, new for each test, and the real one, shared by all."""
+    if request.param == "real":
+        yield Config.from_kubeconfig(request.getfixturevalue("real_api_server").kubeconfig())
+        return
+    async with embedded_server() as server:
+        yield Config.from_kubeconfig(server.kubeconfig())
 
 
 @pytest.fixture
-def config(plane: ControlPlane) -> Config:
-    return Config.load(plane.kubeconfig_file)
+def kubeconfig(config: Config, tmp_path: Path) -> Path:
+    """The same as a file, for other processes."""
+    cluster = {"server": config.server, "certificate-authority-data": b64encode(config.ca).decode()}
+    user = {
+        "client-certificate-data": b64encode(config.cert).decode(),
+        "client-key-data": b64encode(config.key).decode(),
+    }
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": cluster}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    path = tmp_path / "kubeconfig"
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(document))
+    return path
 
 
 @pytest.fixture
@@ -123,8 +145,9 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, flow
 
 
 @pytest.fixture
-async def proxy(plane: ControlPlane) -> AsyncIterator[Proxy]:
-    async with Proxy("127.0.0.1", plane.ports.apiserver).running() as proxy:
+async def proxy(config: Config) -> AsyncIterator[Proxy]:
+    server = urlsplit(config.server)
+    async with Proxy(server.hostname or "", server.port or 443).running() as proxy:
         yield proxy
 
 

@@ -30,8 +30,6 @@ from kapstan.k8s.core_v1 import Container, PodSpec, PodTemplateSpec
 from kapstan.machinery.owners import set_controller
 from kapstan.runtime.background import background
 
-pytestmark = pytest.mark.real
-
 
 class BarSpec(Model):
     deployment_name: str

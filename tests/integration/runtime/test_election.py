@@ -15,8 +15,6 @@ from kapstan.k8s.coordination_v1 import Lease
 from kapstan.k8s.core_v1 import ConfigMap
 from kapstan.runtime.election import ElectionTimes, LeaseLost
 
-pytestmark = pytest.mark.real
-
 Eventually = Callable[[Callable[[], object]], Awaitable[None]]
 SHORT = ElectionTimes(3, 2, 0.4)
 
@@ -67,6 +65,7 @@ async def test_only_the_leader_works_and_its_end_makes_the_other_one(
             assert 'leader_election_master_status{name="test"} 1.0' in metrics
 
 
+@pytest.mark.parametrize("config", [pytest.param("real", marks=pytest.mark.real)], indirect=True)  # ours is in the loop
 async def test_a_blocked_loop_does_not_cost_the_lease(config: Config, client: Client, namespace: str) -> None:
     """The main loop stands still for longer than the lease lasts; the lease is renewed nevertheless."""
     async with manager(config, namespace).running() as leading:

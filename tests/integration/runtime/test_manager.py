@@ -1,4 +1,4 @@
-"""A whole operator on a real API server."""
+"""A whole operator on both API servers."""
 
 from __future__ import annotations
 
@@ -46,8 +46,6 @@ from kapstan.k8s.core_v1 import ConfigMap, Container, ContainerPort, PodSpec, Po
 from kapstan.k8s.events_v1 import Event
 from kapstan.machinery.owners import set_controller
 from kapstan.runtime import log as logs
-
-pytestmark = pytest.mark.real
 
 Eventually = Callable[[Callable[[], object]], Awaitable[None]]
 

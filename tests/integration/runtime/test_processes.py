@@ -12,12 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from kapstan import Client, ObjectMeta
-from kapstan.components.controlplane import ControlPlane
+from kapstan import Client, Config, ObjectMeta
 from kapstan.k8s.coordination_v1 import Lease
 from kapstan.k8s.core_v1 import ConfigMap
-
-pytestmark = pytest.mark.real
 
 PROGRAM = Path(__file__).parent / "programs" / "operator_of_config_maps.py"
 
@@ -46,13 +43,13 @@ class Operator:
 
 
 @asynccontextmanager
-async def operator(plane: ControlPlane, name: str, namespace: str, *flags: str) -> AsyncIterator[Operator]:
+async def operator(kubeconfig: Path, name: str, namespace: str, *flags: str) -> AsyncIterator[Operator]:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(PROGRAM),
         name,
         namespace,
-        f"--kubeconfig={plane.kubeconfig_file}",
+        f"--kubeconfig={kubeconfig}",
         "--health-probe-bind-address=0",
         *flags,
         stderr=asyncio.subprocess.PIPE,
@@ -82,14 +79,14 @@ async def until(
 
 
 async def test_a_standby_takes_over_from_a_leader_that_was_killed(
-    plane: ControlPlane, client: Client, namespace: str
+    kubeconfig: Path, client: Client, namespace: str
 ) -> None:
     """Within 16 s of `kill -9`; and before as after, only one of the two ever writes."""
     await create(client, "log", namespace)
     async with AsyncExitStack() as stack:
-        first = await stack.enter_async_context(operator(plane, "first", namespace, "--leader-elect"))
+        first = await stack.enter_async_context(operator(kubeconfig, "first", namespace, "--leader-elect"))
         await until(client, "log", namespace, lambda data: "first" in data.values())
-        second = await stack.enter_async_context(operator(plane, "second", namespace, "--leader-elect"))
+        second = await stack.enter_async_context(operator(kubeconfig, "second", namespace, "--leader-elect"))
         await second.heard("Attempting to acquire leader lease")
         first.process.send_signal(signal.SIGKILL)
         killed = time.time_ns()
@@ -101,12 +98,12 @@ async def test_a_standby_takes_over_from_a_leader_that_was_killed(
     assert taken > last, "never two leaders"
 
 
-async def test_a_leader_that_is_stopped_hands_over_at_once(plane: ControlPlane, client: Client, namespace: str) -> None:
+async def test_a_leader_that_is_stopped_hands_over_at_once(kubeconfig: Path, client: Client, namespace: str) -> None:
     await create(client, "log", namespace)
     async with AsyncExitStack() as stack:
-        first = await stack.enter_async_context(operator(plane, "first", namespace, "--leader-elect"))
+        first = await stack.enter_async_context(operator(kubeconfig, "first", namespace, "--leader-elect"))
         await until(client, "log", namespace, lambda data: "first" in data.values())
-        second = await stack.enter_async_context(operator(plane, "second", namespace, "--leader-elect"))
+        second = await stack.enter_async_context(operator(kubeconfig, "second", namespace, "--leader-elect"))
         await second.heard("Attempting to acquire leader lease")
         first.process.terminate()
         assert await first.process.wait() == 0
@@ -119,10 +116,10 @@ async def test_a_leader_that_is_stopped_hands_over_at_once(plane: ControlPlane, 
 
 
 async def test_a_leader_whose_lease_is_taken_away_ends_at_once(
-    plane: ControlPlane, client: Client, namespace: str
+    kubeconfig: Path, client: Client, namespace: str
 ) -> None:
     await create(client, "log", namespace)
-    async with operator(plane, "first", namespace, "--leader-elect") as first:
+    async with operator(kubeconfig, "first", namespace, "--leader-elect") as first:
         await until(client, "log", namespace, lambda data: "first" in data.values())
         async with client.edit(await client.get(Lease, "scribe", namespace)) as lease:
             lease.spec.holder_identity = "thief"
@@ -130,10 +127,10 @@ async def test_a_leader_whose_lease_is_taken_away_ends_at_once(
         assert "Ending the process at once: leader election lost: thief holds the lease now" in await first.said()
 
 
-async def test_stopping_finishes_what_was_begun(plane: ControlPlane, client: Client, namespace: str) -> None:
+async def test_stopping_finishes_what_was_begun(kubeconfig: Path, client: Client, namespace: str) -> None:
     """Nothing is left half written, and the process ends well within its deadline."""
     await create(client, "slow", namespace)
-    async with operator(plane, "only", namespace) as only:
+    async with operator(kubeconfig, "only", namespace) as only:
         await until(client, "slow", namespace, lambda data: "begin" in data)
         only.process.terminate()
         began = time.monotonic()
@@ -142,10 +139,10 @@ async def test_stopping_finishes_what_was_begun(plane: ControlPlane, client: Cli
     assert (await client.get(ConfigMap, "slow", namespace)).data == {"begin": "only", "end": "only"}
 
 
-async def test_what_never_ends_is_ended_at_the_deadline(plane: ControlPlane, client: Client, namespace: str) -> None:
+async def test_what_never_ends_is_ended_at_the_deadline(kubeconfig: Path, client: Client, namespace: str) -> None:
     """A thread cannot be cancelled; the process ends nevertheless, and says that it had to."""
     await create(client, "block", namespace)
-    async with operator(plane, "only", namespace, "--short") as only:
+    async with operator(kubeconfig, "only", namespace, "--short") as only:
         await until(client, "block", namespace, lambda data: "blocked" in data)
         only.process.terminate()
         began = time.monotonic()
@@ -154,9 +151,9 @@ async def test_what_never_ends_is_ended_at_the_deadline(plane: ControlPlane, cli
         assert "the deadline is over" in await only.said()
 
 
-async def test_a_second_signal_ends_it_at_once(plane: ControlPlane, client: Client, namespace: str) -> None:
+async def test_a_second_signal_ends_it_at_once(kubeconfig: Path, client: Client, namespace: str) -> None:
     await create(client, "block", namespace)
-    async with operator(plane, "only", namespace) as only:
+    async with operator(kubeconfig, "only", namespace) as only:
         await until(client, "block", namespace, lambda data: "blocked" in data)
         only.process.terminate()
         await only.heard("Stopping and waiting")
@@ -172,15 +169,15 @@ async def test_a_second_signal_ends_it_at_once(plane: ControlPlane, client: Clie
     ],
 )
 async def test_bad_flags_end_it_with_a_sentence(
-    plane: ControlPlane, namespace: str, flags: list[str], sentence: str
+    kubeconfig: Path, namespace: str, flags: list[str], sentence: str
 ) -> None:
-    async with operator(plane, "only", namespace, *flags) as only:
+    async with operator(kubeconfig, "only", namespace, *flags) as only:
         assert await only.process.wait() == 1
         said = await only.said()
         assert sentence in said and "Traceback" not in said
 
 
-async def test_a_wrong_token_is_said_without_a_traceback(plane: ControlPlane, namespace: str, tmp_path: Path) -> None:
+async def test_a_wrong_token_is_said_without_a_traceback(config: Config, namespace: str, tmp_path: Path) -> None:
     """It goes on trying, as the token may become right; what is wrong stands in the log."""
     kubeconfig = tmp_path / "wrong.conf"
     text = f"""
@@ -188,11 +185,11 @@ apiVersion: v1
 kind: Config
 current-context: c
 contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
-clusters: [{{name: c, cluster: {{server: "{plane.url}", insecure-skip-tls-verify: true}}}}]
+clusters: [{{name: c, cluster: {{server: "{config.server}", insecure-skip-tls-verify: true}}}}]
 users: [{{name: u, user: {{token: wrong-token}}}}]
 """
     kubeconfig.write_text(text)
-    async with operator(plane, "only", namespace, f"--kubeconfig={kubeconfig}") as only:
+    async with operator(kubeconfig, "only", namespace) as only:
         said = await only.heard("Unauthorized")
         assert "Watching ConfigMap" in said and "Traceback" not in said and "wrong-token" not in said
         only.process.terminate()

@@ -1,4 +1,4 @@
-"""What a manager serves: probes, metrics for those who may read them, and webhooks, called by a real API server."""
+"""What a manager serves: probes, metrics for those who may read them, and webhooks, called by the API server."""
 
 from __future__ import annotations
 
@@ -44,8 +44,6 @@ from kapstan.runtime.options import Certificate
 from kapstan.runtime.webhook import authority
 from kapstan.runtime.webhook.authority import Authority, AuthorityOptions
 from kapstan.runtime.webhook.declaration import convert, defaulter, validator
-
-pytestmark = pytest.mark.real
 
 Eventually = Callable[[Callable[[], object]], Awaitable[None]]
 
