@@ -26,6 +26,7 @@ __all__ = ("generate",)
 
 _EXAMPLES = """\b
 Examples:
+  kapstan generate manifests memcached_operator
   kapstan generate crd memcached_operator -o config/crd/bases
   kapstan generate rbac memcached_operator -o config/rbac/role.yaml
   kapstan generate webhook memcached_operator -o config/webhook/manifests.yaml
@@ -46,6 +47,29 @@ def generate() -> None:
     A PACKAGE is a Python package, as in an import; it is looked for in ./src, in the current folder and among what is
     installed. All of its modules are imported.
     """
+
+
+@generate.command("manifests")
+@_packages
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    default=Path("config"),
+    show_default=True,
+    metavar="DIR",
+    help="Folder.",
+)
+@click.option("--namespace", default="", help="The only namespace that the manager works in: a Role for it.")
+@_check
+def all_manifests(packages: tuple[str, ...], config: Path, namespace: str, check: bool) -> None:
+    """Write all manifests of PACKAGE where kustomize expects them: CRDs, roles, webhooks."""
+    inventory = _inventory(packages)
+    files = {config / "crd/bases" / file_name(one): manifest(one) for one in crds_of(inventory.kinds)}
+    files[config / "rbac/role.yaml"] = manifests(roles_of(inventory.reconcilers, namespace=namespace))
+    files |= _patches(inventory, config / "crd/patches", ClientConfig())
+    if configurations := webhook_configurations(inventory.admissions):
+        files[config / "webhook/manifests.yaml"] = manifests(configurations)
+    _finish(files, check)
 
 
 @generate.command()
@@ -92,11 +116,11 @@ def webhook(
     """Write the configurations of the webhooks of PACKAGE, and conversion patches for its CRDs."""
     inventory, client = _inventory(packages), ClientConfig(service=service, namespace=namespace)
     text = manifests(webhook_configurations(inventory.admissions, client))
-    conversions = conversion_patches(inventory.conversions, client)
+    conversions = _patches(inventory, patches or Path(), client)
     if not text and not conversions:
         _nothing("webhooks", packages)
-    if patches is not None and conversions:
-        _finish({patches / f"webhook_in_{plural}.yaml": manifest(one) for plural, one in conversions.items()}, check)
+    if patches is not None:
+        _finish(conversions, check)
     if text:
         _one_file(text, output, check)
 
@@ -145,6 +169,11 @@ def _inventory(packages: tuple[str, ...]) -> Inventory:
     if (here / "src").is_dir():
         importable(here / "src")
     return take_inventory(*packages)
+
+
+def _patches(inventory: Inventory, folder: Path, client: ClientConfig) -> dict[Path, str]:
+    found = conversion_patches(inventory.conversions, client)
+    return {folder / f"webhook_in_{plural}.yaml": manifest(patch) for plural, patch in found.items()}
 
 
 async def _of_cluster(kubeconfig: str, context: str) -> list[dict[str, object]]:

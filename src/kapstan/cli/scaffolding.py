@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from kapstan.scaffold.change import Outcome
-from kapstan.scaffold.project import Project, load
+from kapstan.scaffold.project import load
 
 __all__ = ("gvk_options", "make_option", "regenerate", "switch", "tell")
 
@@ -53,20 +53,9 @@ def tell(outcome: Outcome) -> None:
 
 def regenerate(root: Path) -> None:
     """Generate manifests in a process of its own: the project's code is imported, and may be imported already."""
-    for arguments in _generators(load(root)):
-        program = "from kapstan.cli import main; main()"
-        done = subprocess.run([sys.executable, "-c", program, "generate", *arguments], cwd=root, check=False)
-        if done.returncode != 0:
-            click.secho("Manifests could not be generated. When it is repaired: make manifests", fg="yellow", err=True)
-            return
-
-
-def _generators(project: Project) -> list[list[str]]:
-    package = project.repo
+    project = load(root)
     namespace = ["--namespace", "system"] if project.namespaced else []
-    found = [["rbac", package, "-o", "config/rbac/role.yaml", *namespace]]
-    if any(one.api is not None for one in project.resources):
-        found.append(["crd", package, "-o", "config/crd/bases"])
-    if any(one.webhooks is not None for one in project.resources):
-        found.append(["webhook", package, "-o", "config/webhook/manifests.yaml", "--patches", "config/crd/patches"])
-    return found
+    program = "from kapstan.cli import main; main()"
+    command = [sys.executable, "-c", program, "generate", "manifests", project.repo, *namespace]
+    if subprocess.run(command, cwd=root, check=False).returncode != 0:
+        click.secho("Manifests could not be generated. When that is repaired: make manifests", fg="yellow", err=True)

@@ -107,6 +107,21 @@ def test_webhooks_and_the_patch_of_a_conversion_are_written(project: Path) -> No
     assert patch["spec"]["conversion"]["strategy"] == "Webhook"
 
 
+def test_all_manifests_go_where_kustomize_expects_them(project: Path) -> None:
+    result = generate("manifests", "gadgets")
+    assert result.output.split() == [
+        word
+        for path in (
+            "config/crd/bases/test.kapstan.dev_gadgets.yaml",
+            "config/rbac/role.yaml",
+            "config/crd/patches/webhook_in_gadgets.yaml",
+            "config/webhook/manifests.yaml",
+        )
+        for word in ("wrote", path)
+    ]
+    assert generate("manifests", "gadgets", "--check").exit_code == 0
+
+
 def test_a_project_without_anything_yet_is_not_an_error(project: Path) -> None:
     (project / "src/bare").mkdir()
     (project / "src/bare/__init__.py").touch()
