@@ -25,7 +25,7 @@ def schema_of(**properties: object) -> CustomResourceSchema:
     return CustomResourceSchema({"type": "object", "properties": {"spec": spec}})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(case=cases())
 def test_quick_and_thorough_validation_agree(case: Case) -> None:
     source, new, _ = case
@@ -33,7 +33,7 @@ def test_quick_and_thorough_validation_agree(case: Case) -> None:
     assert schema._accepts(new) == (explain(new, schema.schema) == [])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(case=cases())
 def test_pruning_and_defaulting_twice_changes_nothing_more(case: Case) -> None:
     source, new, _ = case

@@ -121,8 +121,9 @@ class _Checker:
             if named is not None and self._lookup(name.partition(".")[0]) is None:
                 expr.operand = Ident(expr.at, name)  # the field selection stands for the type itself
                 expr.operand.type_value = named
+                expr.operand.type = types.type_of(named)
                 expr.field = ""
-                return types.type_of(named)
+                return expr.operand.type
         result = self._field(expr, expr.operand, expr.field)
         return types.BOOL if expr.test_only else self.bindings.substitute(result)
 

@@ -54,7 +54,10 @@ class Environment:
 
     def compile(self, text: str) -> Program:
         """A program from an expression; CompileError shows what is wrong."""
-        expr, result = self.check(text)
+        return self.program(*self.check(text))
+
+    def program(self, expr: Expr, result: Type) -> Program:
+        """A program from what `check` returned."""
         return Program(expr, result, tuple(self._variables))
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from kapstan.apiserver.schema.cel.costs import CostExceeded, Meter
 from kapstan.apiserver.schema.cel.environment import Environment
+from kapstan.apiserver.schema.cel.estimate import Estimator
 from kapstan.apiserver.schema.cel.evaluate import PER_CALL_LIMIT, InstantiationError, Program
 from kapstan.apiserver.schema.cel.schematypes import SchemaType, schema_type
 from kapstan.apiserver.schema.cel.source import CompileError
@@ -21,7 +22,7 @@ from kapstan.apiserver.schema.ratchet import Correlated, keyed_items
 from kapstan.machinery.schema import Schema
 from kapstan.machinery.validation import OMITTED, FieldError, Path
 
-__all__ = ("BUDGET", "CompiledRule", "RuleNode", "compile_rule", "compile_rules")
+__all__ = ("BUDGET", "Budget", "CompiledRule", "RuleNode", "compile_rule", "compile_rules")
 
 BUDGET = 10_000_000
 _MAX_MESSAGE = 5 * 1024
@@ -37,6 +38,8 @@ class CompiledRule(NamedTuple):
     error: str
     message_error: str
     field: str  # the place below that failures name
+    cost: int  # what evaluating it may cost at worst, if that was asked for
+    message_cost: int
 
     @property
     def uses_old_self(self) -> bool:
@@ -52,30 +55,41 @@ class CompiledRule(NamedTuple):
         return (self.rule.get("message") or self.rule.get("rule") or "").strip()
 
 
-def compile_rule(rule: Mapping[str, Any], schema: Schema, declared: SchemaType) -> CompiledRule:
+def compile_rule(
+    rule: Mapping[str, Any], schema: Schema, declared: SchemaType, *, estimate: bool = False
+) -> CompiledRule:
     """Compile a rule of a schema node; errors are worded as apiextensions words them."""
     self_type = declared.type
     old_type = optional_of(self_type) if rule.get("optionalOldSelf") else self_type
     environment = Environment({"self": self_type, "oldSelf": old_type})
-    program, error = _compile(environment, rule.get("rule") or "", "bool", "")
-    message, message_error = None, ""
-    if program is not None and rule.get("messageExpression"):
-        message, message_error = _compile(environment, rule["messageExpression"], "string", "messageExpression ")
-    return CompiledRule(rule, program, message, error, message_error, _field(rule, schema))
+    estimator = Estimator(declared) if estimate else None
+    main = _compile(environment, rule.get("rule") or "", "bool", "", estimator)
+    message = _Compiled()
+    if main.program is not None and rule.get("messageExpression"):
+        message = _compile(environment, rule["messageExpression"], "string", "messageExpression ", estimator)
+    field = _field(rule, schema)
+    return CompiledRule(rule, main.program, message.program, main.error, message.error, field, main.cost, message.cost)
 
 
-def _compile(environment: Environment, text: str, wanted: str, prefix: str) -> tuple[Program | None, str]:
+class _Compiled(NamedTuple):
+    program: Program | None = None
+    error: str = ""
+    cost: int = 0
+
+
+def _compile(environment: Environment, text: str, wanted: str, prefix: str, estimator: Estimator | None) -> _Compiled:
     if not text.strip():
-        return None, ""
+        return _Compiled()
     try:
-        program = environment.compile(text)
+        expr, result = environment.check(text)
+        if result.kind != wanted:
+            return _Compiled(error=f"{prefix or 'cel expression '}must evaluate to a {wanted}")
+        cost = estimator.cost(expr).high if estimator is not None else 0
+        return _Compiled(environment.program(expr, result), "", cost)
     except CompileError as error:
-        return None, f"{prefix}compilation failed: {error}"
+        return _Compiled(error=f"{prefix}compilation failed: {error}")
     except InstantiationError as error:
-        return None, f"{prefix or 'program '}instantiation failed: {error}"
-    if program.type.kind != wanted:
-        return None, f"{prefix or 'cel expression '}must evaluate to a {wanted}"
-    return program, ""
+        return _Compiled(error=f"{prefix or 'program '}instantiation failed: {error}")
 
 
 def _field(rule: Mapping[str, Any], schema: Schema) -> str:
@@ -87,10 +101,10 @@ def _field(rule: Mapping[str, Any], schema: Schema) -> str:
         return ""
 
 
-class _Budget:
+class Budget:
     """What is left to spend on one object."""
 
-    def __init__(self, left: int) -> None:
+    def __init__(self, left: int = BUDGET) -> None:
         self.left = left
 
     @property
@@ -139,15 +153,20 @@ class RuleNode:
             self.rules = [compile_rule(rule, schema, declared) for rule in schema.validations]
 
     def validate(
-        self, obj: Any, old: Any = None, correlated: Correlated | None = None, path: Path | None = None
+        self,
+        obj: Any,
+        old: Any = None,
+        correlated: Correlated | None = None,
+        path: Path | None = None,
+        budget: Budget | None = None,
     ) -> list[FieldError]:
         """Which rules an object breaks, given what it was before."""
         errors: list[FieldError] = []
-        self._validate(obj, old, _Ratchet(correlated, None), path or Path(), _Budget(BUDGET), errors)
+        self._validate(obj, old, _Ratchet(correlated, None), path or Path(), budget or Budget(), errors)
         return errors
 
     def _validate(
-        self, obj: Any, old: Any, ratchet: _Ratchet, path: Path, budget: _Budget, errors: list[FieldError]
+        self, obj: Any, old: Any, ratchet: _Ratchet, path: Path, budget: Budget, errors: list[FieldError]
     ) -> None:
         if obj is None:
             return
@@ -171,7 +190,7 @@ class RuleNode:
         old: dict[str, Any],
         ratchet: _Ratchet,
         path: Path,
-        budget: _Budget,
+        budget: Budget,
         errors: list[FieldError],
     ) -> None:
         correlatable = self.schema.map_type in ("", "granular", "atomic")
@@ -195,7 +214,7 @@ class _Evaluation:
         old: Any,
         ratchet: _Ratchet,
         path: Path,
-        budget: _Budget,
+        budget: Budget,
         errors: list[FieldError],
     ) -> None:
         self._node = node

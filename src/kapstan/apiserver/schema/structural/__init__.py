@@ -8,6 +8,7 @@ from typing import Any
 from kapstan.apiserver.schema.structural.defaults import default_errors, has_unpruned_defaults
 from kapstan.apiserver.schema.structural.invariants import structural_errors, unsupported_keyword
 from kapstan.apiserver.schema.structural.openapi import Context, Tolerance, keyword_errors, list_key_errors, walk
+from kapstan.apiserver.schema.structural.rules import rule_errors
 from kapstan.machinery.validation import FieldError, Path
 
 __all__ = ("validate_schema", "validate_schemas")
@@ -69,14 +70,21 @@ def validate_schema(
             FieldError.forbidden(path.child("openAPIV3Schema.nullable"), "nullable cannot be true at the root")
         )
     unreadable = unsupported_keyword(schema)
+    unsound: list[FieldError] = []
     if unreadable is None:
-        errors += structural_errors(schema, at) or default_errors(
+        unsound = structural_errors(schema, at) or default_errors(
             schema, at, require_pruned=not tolerance.unpruned_defaults
         )
-    for node, node_path, context in walk(schema, at, Context(), root=True):
-        errors += keyword_errors(node, node_path, context, tolerance)
-    if not errors and unreadable is not None:
-        errors.append(FieldError.invalid(at, "", unreadable))
+    faults = [
+        error
+        for node, node_path, context in walk(schema, at, Context(), root=True)
+        for error in keyword_errors(node, node_path, context, tolerance)
+    ]
+    errors += unsound + faults
+    if unreadable is not None:
+        return errors or [FieldError.invalid(at, "", unreadable)]
+    if not unsound:
+        errors += rule_errors(schema, at, faults, ignore_costs=tolerance.rule_costs)
     return errors
 
 

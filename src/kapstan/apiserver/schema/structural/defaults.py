@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from kapstan.apiserver.schema.cel.rules import Budget, compile_rules
 from kapstan.apiserver.schema.coerce import InvalidMetadata, coerce_embedded, decode_object_meta
 from kapstan.apiserver.schema.explain import explain
 from kapstan.apiserver.schema.keywords import deep_equal
@@ -27,16 +28,17 @@ class _Place(NamedTuple):
     root: Schema
     inside_metadata: bool
     surround: Surround
+    budget: Budget  # for rules, shared by all places
 
     def below(self, wrap: Callable[[Any], Any], *, inside_metadata: bool) -> _Place:
         surround = self.surround
-        return _Place(self.root, inside_metadata, lambda value: surround(wrap(value)))
+        return self._replace(inside_metadata=inside_metadata, surround=lambda value: surround(wrap(value)))
 
 
 def default_errors(schema: Document, path: Path, *, require_pruned: bool = True) -> list[FieldError]:
     """What is wrong with the defaults anywhere in the schema of a custom kind."""
     root = compile_schema({**schema, "x-kubernetes-embedded-resource": True})
-    return list(_walk(root, path, _Place(root, False, _resource), require_pruned))
+    return list(_walk(root, path, _Place(root, False, _resource, Budget()), require_pruned))
 
 
 def _resource(value: Any) -> dict[str, Any]:
@@ -45,13 +47,13 @@ def _resource(value: Any) -> dict[str, Any]:
 
 def _walk(schema: Schema, path: Path, place: _Place, require_pruned: bool) -> Iterator[FieldError]:
     if schema.embedded_resource:
-        place = _Place(schema, False, _resource)
+        place = _Place(schema, False, _resource, place.budget)
     if schema.default is not None:
         at = path.child("default")
         if place.inside_metadata:
             yield from _metadata_default_errors(schema, at, place)
         else:
-            yield from _plain_default_errors(schema, at, require_pruned=require_pruned)
+            yield from _plain_default_errors(schema, at, place, require_pruned=require_pruned)
     if schema.items is not None:
         below = place.below(lambda value: [value], inside_metadata=place.inside_metadata)
         yield from _walk(schema.items, path.child("items"), below, require_pruned)
@@ -65,7 +67,7 @@ def _wrapper(name: str) -> Callable[[Any], Any]:
     return lambda value: {name: value}
 
 
-def _plain_default_errors(schema: Schema, path: Path, *, require_pruned: bool) -> list[FieldError]:
+def _plain_default_errors(schema: Schema, path: Path, place: _Place, *, require_pruned: bool) -> list[FieldError]:
     errors: list[FieldError] = []
     value = copy.deepcopy(schema.default)
     if require_pruned and not _is_pruned(schema):
@@ -73,7 +75,7 @@ def _plain_default_errors(schema: Schema, path: Path, *, require_pruned: bool) -
     coercion, _ = coerce_embedded(value, schema, path)
     if coercion is not None:
         return [*errors, coercion]
-    return errors + (validate_embedded(value, schema, path) or _value_errors(value, schema, path))
+    return errors + (validate_embedded(value, schema, path) or _value_errors(value, schema, path, place))
 
 
 def _metadata_default_errors(schema: Schema, path: Path, place: _Place) -> list[FieldError]:
@@ -87,11 +89,18 @@ def _metadata_default_errors(schema: Schema, path: Path, place: _Place) -> list[
         problem = aggregate(problems) if problems else ""
     if problem:
         return [FieldError.invalid(path, schema.default, f"must result in valid metadata: {problem}")]
-    return _value_errors(schema.default, schema, path)
+    return _value_errors(schema.default, schema, path, place)
 
 
-def _value_errors(value: Any, schema: Schema, path: Path) -> list[FieldError]:
-    return explain(value, _without_int_or_string(schema), path)
+def _value_errors(value: Any, schema: Schema, path: Path, place: _Place) -> list[FieldError]:
+    errors = explain(value, _without_int_or_string(schema), path)
+    rules = compile_rules(schema, resource_root=schema is place.root) if not errors else None
+    if rules is None:
+        return errors
+    # A default must be good as what was there before, and as a value that is new.
+    return rules.validate(value, value, path=path, budget=place.budget) or rules.validate(
+        value, path=path, budget=place.budget
+    )
 
 
 def _without_int_or_string(schema: Schema) -> Schema:

@@ -42,7 +42,6 @@ class Context:
 
     forbid_defaults: str | None = None  # the reason; None where defaults are allowed
     inside_metadata: bool = False
-    uncorrelatable: Path | None = None  # the nearest list or map whose items cannot be told from their old selves
 
 
 def walk(
@@ -69,14 +68,11 @@ def walk(
             yield from walk(branch, path.child(keyword).index(position), context)
     for name, child in (schema.get("definitions") or {}).items():
         yield from walk(child, path.child("definitions").key(name), context)
-    below = context
-    if schema.get("x-kubernetes-list-type") != "map" and context.uncorrelatable is None:
-        below = replace(context, uncorrelatable=path)
     if isinstance(items, Mapping):
-        yield from walk(items, path.child("items"), below)
+        yield from walk(items, path.child("items"), context)
     elif items is not None:
         for position, item in enumerate(items):
-            yield from walk(item, path.child("items").index(position), below)
+            yield from walk(item, path.child("items").index(position), context)
     yield schema, path, context
 
 
