@@ -129,6 +129,7 @@ class LogicalCluster:
         task = self._tasks.create_task(_guarded(work, self.name))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        task.add_done_callback(lambda _: work.close())  # where it was cancelled before it began
 
     def close(self) -> None:
         """End watches and what goes on in the background. What is stored stays."""
