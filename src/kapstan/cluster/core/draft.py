@@ -32,7 +32,7 @@ class Draft(Generic[R]):
     def __init__(self, client: Client, obj: R) -> None:
         self._client = client
         self.obj = obj
-        self._before: dict[str, Any] = to_builtins(obj)
+        self._before = _document(obj)
 
     @property
     def gone(self) -> bool:
@@ -41,18 +41,18 @@ class Draft(Generic[R]):
 
     async def save(self) -> None:
         """Write metadata and spec, if they have changed. The object's version and generation are then the new ones."""
-        after = to_builtins(self.obj)
+        after = _document(self.obj)
         changes = diff(_but_status(self._before), _but_status(after))
         if not changes:
             return
         written = await self._patch(changes)
         obj: _Object = self.obj  # type: ignore[assignment]
         obj.metadata, obj.spec = written.metadata, written.spec
-        self._before = to_builtins(written) | {"status": self._before.get("status", {})}
+        self._before = _document(written) | {"status": self._before.get("status", {})}
 
     async def save_status(self) -> None:
         """Write the status, if it has changed."""
-        after = to_builtins(self.obj).get("status", {})
+        after = _document(self.obj).get("status", {})
         changes = diff(self._before.get("status", {}), after)
         if not changes:
             return
@@ -65,6 +65,14 @@ class Draft(Generic[R]):
         if _touches_list(self._before, changes):
             changes.setdefault("metadata", {})["resourceVersion"] = self._before["metadata"]["resourceVersion"]
         return await self._client.patch(self.obj, Patch.merge(changes), subresource=subresource)
+
+
+def _document(obj: Resource) -> dict[str, Any]:
+    """An object as it is written. The API demands of a condition that it has a message, even an empty one."""
+    document: dict[str, Any] = to_builtins(obj)
+    for condition in document.get("status", {}).get("conditions", ()):
+        condition.setdefault("message", "")
+    return document
 
 
 def _but_status(document: dict[str, Any]) -> dict[str, Any]:
