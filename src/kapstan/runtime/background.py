@@ -1,4 +1,4 @@
-"""Background: something that runs alongside a block, and ends with it."""
+"""Background: something that runs alongside a block, and ends with it; and what is behind its failure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
-__all__ = ("background",)
+__all__ = ("background", "causes")
 
 
 @asynccontextmanager
@@ -27,3 +27,10 @@ async def background(work: Coroutine[Any, Any, None], *, name: str = "") -> Asyn
             task.cancel()
     if raised is not None:
         raise raised
+
+
+def causes(error: BaseException) -> list[BaseException]:
+    """What is behind an error that may be a group of errors."""
+    if isinstance(error, BaseExceptionGroup):
+        return [cause for one in error.exceptions for cause in causes(one)]
+    return [error]

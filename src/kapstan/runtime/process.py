@@ -13,6 +13,7 @@ from typing import Any
 
 from kapstan.machinery.errors import KapstanError
 from kapstan.runtime import log as logs
+from kapstan.runtime.background import causes
 from kapstan.runtime.options import ManagerOptions
 
 __all__ = ("new_event_loop", "run_process")
@@ -38,8 +39,9 @@ def run_process(
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             runner.run(_with_signals(start, stop, options.graceful_shutdown_timeout))
     except Exception as error:
-        expected = [cause for cause in _causes(error) if isinstance(cause, KapstanError)]
-        if len(expected) < len(_causes(error)):
+        behind = causes(error)
+        expected = [cause for cause in behind if isinstance(cause, KapstanError)]
+        if len(expected) < len(behind):
             log.critical("The manager has failed", exc_info=error)
         for cause in expected:
             log.critical("%s", cause)
@@ -87,10 +89,3 @@ def _exit_now(why: str) -> None:
     log.critical("Ending the process at once: %s", why)
     logging.shutdown()
     os._exit(1)
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    """What is behind a group of errors."""
-    if isinstance(error, BaseExceptionGroup):
-        return [cause for one in error.exceptions for cause in _causes(one)]
-    return [error]

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from kapstan.runtime.background import causes
 from kapstan.runtime.controller import Controller
 from kapstan.runtime.election import LeaseLost
 
@@ -133,9 +134,11 @@ class Runnables:
         try:
             await work()
         except Exception as error:  # noqa: BLE001 - the manager ends with it, but in order
-            log.error("Stopping, for %s has failed: %s", name, error)  # noqa: TRY400 - raised by the manager
+            behind = causes(error)
+            why = "; ".join(str(cause) or type(cause).__name__ for cause in behind)
+            log.error("Stopping, for %s has failed: %s", name, why)  # noqa: TRY400 - raised by the manager
             self.failures.append(error)
-            self._impatient = self._impatient or isinstance(error, LeaseLost)
+            self._impatient = self._impatient or any(isinstance(cause, LeaseLost) for cause in behind)
             self.stop()
 
     async def _end(self, timeout: float) -> None:

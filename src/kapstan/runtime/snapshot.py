@@ -8,7 +8,6 @@ half of an object and hardly any operator reads them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from sys import intern
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -62,12 +61,12 @@ class Snapshot(Struct, gc=False, eq=False, frozen=True):
             data = _without_managed_fields(data, value)
         owners = meta.owner_references
         return cls(
-            ObjectKey(intern(meta.namespace), meta.name),
+            ObjectKey(_shared(meta.namespace), meta.name),
             meta.uid,
             meta.resource_version,
             meta.generation,
             meta.deletion_timestamp is not None,
-            _interned(meta.labels) if meta.labels else _NO_LABELS,
+            _with_shared_texts(meta.labels) if meta.labels else _NO_LABELS,
             tuple([owner.uid for owner in owners]) if owners else (),
             data,
         )
@@ -161,9 +160,19 @@ _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 _MANAGED_FIELDS = b'"managedFields":'
 
 
-def _interned(labels: dict[str, str]) -> dict[str, str]:
-    """Labels repeat over thousands of objects; keep each text once."""
-    return {intern(key): intern(value) for key, value in labels.items()}
+# Texts that repeat over thousands of objects, each kept once. Not `sys.intern`, which some Pythons never forget.
+_TEXTS: dict[str, str] = {}
+_MOST_TEXTS = 10_000
+
+
+def _shared(text: str) -> str:
+    if len(_TEXTS) >= _MOST_TEXTS:
+        _TEXTS.clear()
+    return _TEXTS.setdefault(text, text)
+
+
+def _with_shared_texts(labels: dict[str, str]) -> dict[str, str]:
+    return {_shared(key): _shared(value) for key, value in labels.items()}
 
 
 def _without_managed_fields(data: bytes, value: bytes) -> bytes:

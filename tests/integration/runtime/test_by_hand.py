@@ -24,11 +24,11 @@ from kapstan import (
     max_of,
     resource,
 )
-from kapstan.generate.crd import crd_of
 from kapstan.k8s.apps_v1 import Deployment, DeploymentSpec
 from kapstan.k8s.core_v1 import Container, PodSpec, PodTemplateSpec
 from kapstan.machinery.owners import set_controller
 from kapstan.runtime.background import background
+from kapstan.testing.installing import install
 
 
 class BarSpec(Model):
@@ -116,7 +116,7 @@ async def until(client: Client, kind: Any, name: str, namespace: str, condition:
 
 
 async def test_the_sample_controller_works(client: Client, namespace: str, caplog: pytest.LogCaptureFixture) -> None:
-    await client.apply(crd_of(Bar))
+    await install(client, [Bar])
     factory = InformerFactory(client, scope=Scope(namespaces=(namespace,)))
     controller = Controller(client, factory)
     async with background(controller.run()):

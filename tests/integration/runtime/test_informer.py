@@ -10,7 +10,7 @@ import pytest
 from kapstan.client.client import Client
 from kapstan.client.interface import Patch, metadata_of
 from kapstan.k8s.apiextensions_v1 import CustomResourceDefinition
-from kapstan.k8s.core_v1 import ConfigMap
+from kapstan.k8s.core_v1 import ConfigMap, Namespace
 from kapstan.machinery.codec import convert
 from kapstan.machinery.gvk import GroupVersionKind, ObjectKey
 from kapstan.machinery.meta import ObjectMeta
@@ -101,6 +101,15 @@ async def test_several_namespaces_are_one_cache(client: Client, namespace: str) 
     informer = factory[ConfigMap]
     async with factory.running():
         assert {one.namespace for one in informer.lister().list()} == {namespace, "kube-system"}
+
+
+async def test_kinds_without_namespace_are_cached_whole(client: Client, namespace: str) -> None:
+    """Whether a kind is in namespaces is known from its class, or asked."""
+    factory = within(client, namespace)
+    typed, untyped = factory[Namespace], factory[GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRole")]
+    async with factory.running():
+        assert {namespace, "default", "kube-system"} <= {one.name for one in typed.lister().list()}
+        assert untyped.lister().get("cluster-admin") is not None
 
 
 async def test_informers_come_and_go_while_the_factory_runs(client: Client, namespace: str) -> None:

@@ -39,13 +39,12 @@ from kapstan import (
     resource,
     watches,
 )
-from kapstan.client.errors import NoKindMatch
-from kapstan.generate.crd import crd_of
 from kapstan.k8s.apps_v1 import Deployment, DeploymentSpec
 from kapstan.k8s.core_v1 import ConfigMap, Container, ContainerPort, PodSpec, PodTemplateSpec
 from kapstan.k8s.events_v1 import Event
 from kapstan.machinery.owners import set_controller
 from kapstan.runtime import log as logs
+from kapstan.testing.installing import install
 
 Eventually = Callable[[Callable[[], object]], Awaitable[None]]
 
@@ -114,14 +113,7 @@ _CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"
 
 @pytest.fixture
 async def memcacheds(client: Client) -> None:
-    await client.apply(crd_of(Memcached))
-    async with asyncio.timeout(30):
-        while True:
-            definition = await client.get(_CRD, "memcacheds.cache.kapstan.dev")
-            conditions = definition.get("status", {}).get("conditions", [])
-            if any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
-                return
-            await asyncio.sleep(0.05)
+    await install(client, [Memcached])
 
 
 @asynccontextmanager
@@ -338,22 +330,10 @@ async def test_a_controller_of_a_kind_that_appears_later_waits_without_breaking_
     await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace)))
     async with running(config, namespace, LaterReconciler(), Others()):
         await eventually(lambda: "a" in seen)
-        await client.create(crd_of(Later))
-        async with asyncio.timeout(60):
-            later = Later(metadata=ObjectMeta(name="l", namespace=namespace))
-            while not await created(client, later):  # noqa: ASYNC110 - the server is asked, not the watch
-                await asyncio.sleep(0.05)
+        await install(client, [Later])
+        await client.create(Later(metadata=ObjectMeta(name="l", namespace=namespace)))
         await eventually(lambda: "l" in seen)
     await client.delete(_CRD, "laters.later.kapstan.dev")
-
-
-async def created(client: Client, obj: Resource) -> bool:
-    """Whether the server serves the kind by now."""
-    try:
-        await client.create(obj)
-    except NoKindMatch:
-        return False
-    return True
 
 
 async def test_clusters_come_and_go_while_the_manager_runs(

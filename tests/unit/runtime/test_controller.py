@@ -16,10 +16,12 @@ from kapstan.machinery.gvk import GroupVersionKind, ObjectKey
 from kapstan.runtime import log as logs
 from kapstan.runtime.controller import Controller
 from kapstan.runtime.declaration import ControllerOptions
+from kapstan.runtime.handler import enqueue_object
+from kapstan.runtime.informer import SharedInformer
 from kapstan.runtime.metrics import Registry
 from kapstan.runtime.ratelimiter import exponential
 from kapstan.runtime.reconcile import Outcome, Result, TerminalError
-from kapstan.runtime.source import Channel, every
+from kapstan.runtime.source import Channel, KindSource, every
 from kapstan.runtime.workqueue import LOW_PRIORITY
 
 A, B = ObjectKey("ns", "a"), ObjectKey("ns", "b")
@@ -290,6 +292,27 @@ async def test_workers_wait_until_every_source_is_synced() -> None:
     controller.stop()
     await task
     assert times[0] - began >= 30
+
+
+async def test_caches_that_never_fill_end_the_controller_with_a_reason() -> None:
+    """As controller-runtime does; but not if the kind is merely not served yet."""
+    informer = SharedInformer(GroupVersionKind("", "v1", "Pod"))
+    source = KindSource(informer, informer.gvk, enqueue_object)
+
+    async def reconcile(key: ObjectKey) -> None: ...
+
+    controller = Controller("test", reconcile, sources=[source], options=ControllerOptions(cache_sync_timeout=50))
+    with pytest.raises(ExceptionGroup) as raised:
+        await controller.run()
+    assert raised.group_contains(KapstanError, match=r"caches not synced within 50 s \(Pod: not synced yet\)")
+
+    informer.settle()  # known to be absent
+    waiting = asyncio.ensure_future(
+        Controller("test", reconcile, sources=[source], options=ControllerOptions(cache_sync_timeout=50)).run()
+    )
+    await asyncio.sleep(1000)
+    assert not waiting.done()
+    waiting.cancel()
 
 
 async def test_a_warm_standby_has_its_queue_filled_before_it_may_work() -> None:

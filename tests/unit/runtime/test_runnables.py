@@ -127,6 +127,20 @@ async def test_one_that_fails_ends_the_others_in_order(caplog: pytest.LogCapture
     assert "no route" in caplog.text
 
 
+async def test_a_failure_inside_a_group_is_said_as_it_is(caplog: pytest.LogCaptureFixture) -> None:
+    async def fails() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(inner())
+
+    async def inner() -> None:
+        raise ConnectionError("caches not synced within 120 s")
+
+    recorder = Recorder()
+    recorder.runnables.add(runnable_of(fails))
+    await recorder.run("always", "elected")
+    assert "has failed: caches not synced within 120 s" in caplog.text
+
+
 async def test_what_can_be_run() -> None:
     class Server:
         needs_leader_election = False
