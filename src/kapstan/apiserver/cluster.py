@@ -60,7 +60,7 @@ class LogicalCluster:
         self.address = ""
         self.kinds = KindTable(builtin_kinds())
         self.watches = Watches()
-        self.checks: dict[str, Check] = {"ping": _fine, "log": _fine, "etcd": _fine}
+        self.checks: dict[str, Check] = {"ping": _fine, "log": _fine, "etcd": lambda: storage.problem}
         self.paths: dict[str, Callable[[HTTPRequest], Response]] = oidc.paths(self)  # beyond discovery and health
         self.webhook_client = webhook_client or WebhookClient()
         self.custom_resources = CustomResources(self)

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from kapstan.apiserver.admission.webhook.client import WebhookClient
 from kapstan.apiserver.bootstrap import new_cluster
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.controllers import manager as controllers
@@ -17,6 +18,7 @@ from kapstan.apiserver.http.front import new_front
 from kapstan.apiserver.http.tls import Listener, listen, server_context
 from kapstan.apiserver.request import UserInfo
 from kapstan.apiserver.storage.database import Synchronous
+from kapstan.apiserver.storage.memory import MemoryStorage
 from kapstan.apiserver.storage.sqlite import Database
 from kapstan.machinery.errors import ConfigError
 
@@ -57,13 +59,19 @@ class Endpoint:
 
 
 class Server:
-    """Serves any number of logical clusters, each at an address and port of its own."""
+    """Serves any number of logical clusters, each at an address and port of its own.
+
+    async with Server() as server:
+        endpoint = await server.add(await server.new_cluster("one"), "127.0.0.2")
+    """
 
     def __init__(self) -> None:
         self._stack = AsyncExitStack()
         self._endpoints: dict[str, Endpoint] = {}
 
     async def __aenter__(self) -> Server:
+        self._client = WebhookClient()
+        self._stack.push_async_callback(self._client.close)
         self._tasks = await self._stack.enter_async_context(asyncio.TaskGroup())
         self._housekeeping = self._tasks.create_task(self._keep_house())
         return self
@@ -74,10 +82,17 @@ class Server:
         self._housekeeping.cancel()
         await self._stack.aclose()
 
-    @property
-    def tasks(self) -> asyncio.TaskGroup:
-        """Where clusters may run their work in the background."""
-        return self._tasks
+    async def new_cluster(
+        self,
+        name: str,
+        storage: MemoryStorage | None = None,
+        *,
+        static_tokens: Mapping[str, UserInfo] | None = None,
+    ) -> LogicalCluster:
+        """A cluster that can be added; in memory unless a storage is given."""
+        return await new_cluster(
+            name, storage, tasks=self._tasks, static_tokens=static_tokens, webhook_client=self._client
+        )
 
     async def add(
         self,
@@ -99,7 +114,6 @@ class Server:
         listener = Listener(listening, self._tasks, context, new_front(cluster))
         endpoint = self._endpoints[cluster.name] = Endpoint(cluster, host, listener)
         cluster.address = f"{host}:{endpoint.port}"
-        cluster.host(self._tasks)
         endpoint.controllers = await controllers.start(cluster, without=without_controllers)
         return endpoint
 
@@ -171,8 +185,7 @@ class EmbeddedServer:
                 stack.push_async_callback(database.close)
                 storage = await database.storage(self._name)
             server = await stack.enter_async_context(Server())
-            self.cluster = await new_cluster(self._name, storage, tasks=server.tasks, static_tokens=self._static_tokens)
-            stack.push_async_callback(self.cluster.webhook_client.close)
+            self.cluster = await server.new_cluster(self._name, storage, static_tokens=self._static_tokens)
             self.endpoint = await server.add(
                 self.cluster, self._host, self._port, without_controllers=self._without_controllers
             )

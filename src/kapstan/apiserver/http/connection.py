@@ -26,7 +26,7 @@ _IDLE = 90.0  # seconds between two requests
 _HEAD_TIMEOUT = 32.0
 _BODY_TIMEOUT = 30.0  # without any progress
 _UNREAD = 4 << 20  # bytes that may wait to be read before the client is paused
-_WATCH_BUFFER = 8 << 20  # bytes that a watcher may be behind
+_WATCH_BUFFER = 4 << 20  # bytes that a watcher may be behind
 _DISCARDED = 1 << 20  # bytes of a body that nobody wanted, read to keep the connection
 
 

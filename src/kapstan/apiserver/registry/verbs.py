@@ -120,7 +120,11 @@ def _for_object(request: Request, metadata: Object) -> Request:
 def _check(request: Request, verb: str) -> None:
     kind = request.kind
     if request.subresource:
-        if verb in kind.subresources[request.subresource].verbs:
+        found = kind.subresources[request.subresource]
+        if not (found.strategy or found.scale or found.handler):
+            what = f"{kind.gvr.resource}/{request.subresource}"
+            raise NotFound(f"{what} is not served: it needs nodes, and there are none behind this server")
+        if verb in found.verbs:
             return
     elif verb in kind.verbs:
         return

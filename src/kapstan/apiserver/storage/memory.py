@@ -81,6 +81,7 @@ class MemoryStorage:
         self._observers: dict[GroupResource | None, dict[object, Observer]] = {}
         self._settings: dict[str, bytes] = {}
         self._clock = clock
+        self.problem = ""  # why nothing can be written; "" if it can
 
     # Reading ----------------------------------------------------------------------------------------------------------
 

@@ -130,10 +130,12 @@ class SQLiteStorage(MemoryStorage):
         record = append.event.record
         if self._pending.get((record.kind, record.key)) is append:
             del self._pending[record.kind, record.key]
+        self.problem = ""
         self._commit(append.event)
 
-    def abandoned(self, append: _Append) -> None:
+    def abandoned(self, append: _Append, error: Exception) -> None:
         """A write has failed; nobody has seen it."""
+        self.problem = str(error)
         record = append.event.record
         if self._pending.get((record.kind, record.key)) is append:
             del self._pending[record.kind, record.key]
@@ -208,7 +210,7 @@ class _Append(_Waiting):
         self._release()
 
     def failed(self, error: Exception) -> None:
-        self._storage.abandoned(self)
+        self._storage.abandoned(self, error)
         self._release(error)
 
 

@@ -118,7 +118,7 @@ async def test_scaling_and_waiting(kubectl: Kubectl) -> None:
     patch = '{"status":{"conditions":[{"type":"Available","status":"True"}]}}'
     await kubectl("patch", "deployment", "web", "--subresource=status", "--type=merge", "-p", patch)
     await kubectl("wait", "deployment/web", "--for=condition=Available", "--timeout=20s")
-    waiting = asyncio.create_task(kubectl("wait", "deployment/web", "--for=delete", "--timeout=20s"))
+    waiting = asyncio.ensure_future(kubectl("wait", "deployment/web", "--for=delete", "--timeout=20s"))
     await kubectl("delete", "deployment", "web", "--cascade=foreground")
     await waiting
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kapstan.apiserver.bootstrap import new_cluster
 from kapstan.apiserver.server import Endpoint, Server
 from kapstan.machinery.errors import ConfigError
 from kapstan.machinery.gvk import GroupVersionKind
@@ -30,8 +29,8 @@ async def version_of(endpoint: Endpoint, authority: bytes) -> bytes:
 
 async def test_each_has_its_address_its_authority_and_its_objects() -> None:
     async with Server() as server:
-        one = await server.add(await new_cluster("one", tasks=server.tasks), "127.0.0.2")
-        two = await server.add(await new_cluster("two", tasks=server.tasks), "127.0.0.3")
+        one = await server.add(await server.new_cluster("one"), "127.0.0.2")
+        two = await server.add(await server.new_cluster("two"), "127.0.0.3")
         document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
         await one.cluster.api.create(document)
         assert await two.cluster.api.find(CONFIG_MAP, "a", "default") is None
@@ -46,7 +45,7 @@ async def test_each_has_its_address_its_authority_and_its_objects() -> None:
 
 async def test_what_all_begin_with_is_shared_until_one_changes_it() -> None:
     async with Server() as server:
-        one, two = [await new_cluster(name, tasks=server.tasks) for name in ("one", "two")]
+        one, two = [await server.new_cluster(name) for name in ("one", "two")]
         kind = one.kinds.kind(ROLE)
         assert kind is not None
         table = kind.storage.group_resource
@@ -58,21 +57,21 @@ async def test_what_all_begin_with_is_shared_until_one_changes_it() -> None:
 
 async def test_a_cluster_that_is_removed_is_gone_and_its_port_free() -> None:
     async with Server() as server:
-        first = await server.add(await new_cluster("one", tasks=server.tasks))
+        first = await server.add(await server.new_cluster("one"))
         with pytest.raises(ConfigError, match="Address already in use"):
-            await server.add(await new_cluster("two", tasks=server.tasks), port=first.port)
+            await server.add(await server.new_cluster("two"), port=first.port)
         await server.remove("one")
         with pytest.raises(OSError):
             await asyncio.open_connection(first.host, first.port)
-        again = await server.add(await new_cluster("three", tasks=server.tasks), port=first.port)
+        again = await server.add(await server.new_cluster("three"), port=first.port)
         assert again.port == first.port
 
 
 async def test_an_idle_cluster_has_no_tasks() -> None:
     async with Server() as server:
-        await server.add(await new_cluster("warm", tasks=server.tasks))
+        await server.add(await server.new_cluster("warm"))
         await asyncio.sleep(0)
-        endpoints = [await server.add(await new_cluster(f"c{n}", tasks=server.tasks)) for n in range(5)]
+        endpoints = [await server.add(await server.new_cluster(f"c{n}")) for n in range(5)]
         for endpoint in endpoints:
             assert endpoint.controllers is not None
             await endpoint.controllers.idle()
@@ -82,7 +81,7 @@ async def test_an_idle_cluster_has_no_tasks() -> None:
 
 async def test_a_user_gets_a_kubeconfig_of_their_own(tmp_path: Path) -> None:
     async with Server() as server:
-        endpoint = await server.add(await new_cluster("one", tasks=server.tasks))
+        endpoint = await server.add(await server.new_cluster("one"))
         config = endpoint.kubeconfig("jane", ("developers",))
         assert config["users"][0]["name"] == "jane"
         assert config["clusters"][0]["cluster"]["server"] == endpoint.url

@@ -108,10 +108,12 @@ async def test_a_failed_transaction_fails_what_was_built_on_it_and_nothing_later
     second = asyncio.ensure_future(storage.put(CONFIG_MAPS, "a/x", pending, build("a/x", data="2")))
     results = await asyncio.gather(first, second, return_exceptions=True)
     assert [type(result) for result in results] == [StorageError, StorageError]
+    assert "readonly" in storage.problem
     assert storage.latest(CONFIG_MAPS, "a/x") is base is storage.get(CONFIG_MAPS, "a/x")
 
     database.writer._connection.execute("PRAGMA query_only = 0")
     third = await storage.put(CONFIG_MAPS, "a/x", base, build("a/x", data="3"))
+    assert storage.problem == ""
     await database.close()
     database, storage = await open_storage(path)
     found = storage.get(CONFIG_MAPS, "a/x")
