@@ -82,6 +82,11 @@ class Server:
         self._housekeeping.cancel()
         await self._stack.aclose()
 
+    @property
+    def tasks(self) -> asyncio.TaskGroup:
+        """Where clusters may run their work in the background."""
+        return self._tasks
+
     async def new_cluster(
         self,
         name: str,
