@@ -75,7 +75,7 @@ def _check_field(kind: ServedKind, field: str) -> None:
     known = kind.strategy.selectable_fields
     if field == _NAME or field in known:
         return
-    if field == _NAMESPACE and (kind.namespaced or not kind.custom):
+    if field == _NAMESPACE and (kind.namespaced or not (kind.custom or known)):
         return
     if known or kind.custom:
         raise BadRequest(f"field label not supported: {field}")

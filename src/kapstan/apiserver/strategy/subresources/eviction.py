@@ -45,42 +45,43 @@ async def evict(request: Request, body: Object | None) -> Object:
     if eviction["metadata"].get("name", "") != request.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     options = _delete_options(eviction.get("deleteOptions") or {}, request.dry_run)
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return await _evict(request, options)
-        except Conflict:
-            if options.preconditions.resource_version is not None:
-                raise
-    return await _evict(request, options)
+    if not await _evict_idle(request, options):
+        await _evict_budgeted(request, _pod(request), options)
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
-async def _evict(request: Request, options: DeleteOptions) -> Object:
-    pod = _pod(request)
-    version = pod["metadata"]["resourceVersion"]
-    if _needs_no_budget(pod):
+async def _evict_idle(request: Request, options: DeleteOptions) -> bool:
+    """Delete a pod that no budget protects, for it does not run yet or not any more; whether it is such a pod."""
+    for attempt in range(_ATTEMPTS):
+        pod = _pod(request)
+        if not _needs_no_budget(pod):
+            return False
         racing = (pod.get("status") or {}).get("phase") == "Pending" and not pod["metadata"].get("deletionTimestamp")
-        await _delete(request, _at(options, version) if racing else options)
-        return _success()
+        try:
+            await _delete(request, _at(options, pod["metadata"]["resourceVersion"]) if racing else options)
+        except Conflict:
+            if options.preconditions.resource_version is not None or attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            return True
+    raise AssertionError("unreachable")
+
+
+async def _evict_budgeted(request: Request, pod: Object, options: DeleteOptions) -> None:
     budgets = _budgets_of(request, pod)
     if len(budgets) > 1:
         raise APIError(_SEVERAL, status=Status(status="Failure", message=_SEVERAL, code=500))
-    if not budgets:
-        await _delete(request, options)
-        return _success()
-    budget = budgets[0]
-    if not is_ready(pod) and _spares_unhealthy(budget):
+    if budgets and not is_ready(pod) and _spares_unhealthy(budgets[0]):
         try:
-            await _delete(request, _at(options, version))
+            await _delete(request, _at(options, pod["metadata"]["resourceVersion"]))
         except Conflict:
-            raise _still_processed(budget["metadata"]["name"]) from None
-        return _success()
-    await _take_from(request, budget, options.dry_run)
+            if options.preconditions.resource_version is not None:
+                raise
+            raise _still_processed(budgets[0]["metadata"]["name"]) from None
+        return
+    if budgets:
+        await _take_from(request, budgets[0], options.dry_run)
     await _delete(request, options)
-    return _success()
-
-
-def _success() -> Object:
-    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
 def _pod(request: Request) -> Object:
