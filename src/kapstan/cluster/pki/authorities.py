@@ -13,7 +13,7 @@ from typing import TypeVar
 from cryptography.hazmat.primitives import serialization
 
 from kapstan.client import Client
-from kapstan.cluster.pki.secrets import BadSecret, Purpose, adopt, find_secret, new_secret, value_of
+from kapstan.cluster.pki.secrets import BadSecret, Purpose, adopt, find_secret, new_secret, secret_name, value_of
 from kapstan.k8s.core_v1 import Secret
 from kapstan.machinery.gvk import ObjectKey
 from kapstan.machinery.model import Resource
@@ -55,12 +55,18 @@ async def ensure_authorities(
     *,
     etcd: bool = True,
     algorithm: KeyAlgorithm = KeyAlgorithm.ECDSA_P256,
+    make: bool = True,
 ) -> ClusterAuthorities:
-    """The authorities of a cluster, made if need be, and checked; BadSecret if a Secret is not what it should be."""
+    """The authorities of a cluster, made if need be, and checked; BadSecret if a Secret is not what it should be.
+
+    With `make` false none is made: a cluster that works would not survive another authority.
+    """
 
     async def secret(purpose: Purpose) -> Secret:
         found = await find_secret(client, cluster, purpose)
         if found is None:
+            if not make:
+                raise BadSecret(f"{_missing(cluster, purpose)} is missing: restore it, or the cluster cannot be kept")
             found = await client.create(new_secret(cluster, purpose, _generate(purpose, algorithm), owner))
         return await adopt(client, found, owner)
 
@@ -70,6 +76,10 @@ async def ensure_authorities(
         service_account=_load(await secret(Purpose.SERVICE_ACCOUNT), _load_signing_key),
         etcd=_load(await secret(Purpose.ETCD), load_ca) if etcd else None,
     )
+
+
+def _missing(cluster: ObjectKey, purpose: Purpose) -> str:
+    return f"Secret {ObjectKey(cluster.namespace, secret_name(cluster.name, purpose))}"
 
 
 def _generate(purpose: Purpose, algorithm: KeyAlgorithm) -> dict[str, bytes]:

@@ -7,20 +7,20 @@ import os
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from tests.integration.cluster.hosted.conftest import manager
 from tests.integration.cluster.hosted.driver import Tenant, is_ready
 
 from kapstan.client import Client, RetryPolicy
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, Condition
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
 from kapstan.components import cache, pidfile
-from kapstan.components.guard import Guard
-from kapstan.components.process import Backoff
 from kapstan.k8s.core_v1 import ConfigMap, Secret
 from kapstan.machinery.errors import KapstanError, NotFound
 from kapstan.machinery.meta import ObjectMeta
@@ -34,39 +34,9 @@ Make = Callable[..., Tenant]
 
 
 @pytest.fixture
-def guards() -> Iterator[list[Guard]]:
-    """End processes even if the test run is killed."""
-    guards: list[Guard] = []
-    yield guards
-    for guard in guards:
-        guard.release()
-
-
-@pytest.fixture
-async def data(tmp_path: Path, guards: list[Guard]) -> AsyncIterator[Path]:
-    """A folder for control planes; nothing of them runs on after the test."""
-    folder = tmp_path / "data"
-    guards.append(Guard(folder / "shared.etcd"))
-    yield folder
-    async with ProcessRuntime(folder) as runtime:
-        await runtime.stop(grace=0)
-
-
-def manager(data: Path) -> ProcessRuntime:
-    """A manager. When it goes, its processes run on."""
-    return ProcessRuntime(data, backoff=Backoff(first=0.05, limit=1.0))
-
-
-@pytest.fixture
-async def runtime(data: Path) -> AsyncIterator[ProcessRuntime]:
-    async with manager(data) as runtime:
-        yield runtime
-
-
-@pytest.fixture
-def make(data: Path, guards: list[Guard]) -> Make:
+def make(guard: Callable[[str], None]) -> Make:
     def make(runtime: ProcessRuntime, name: str = "c1", **spec: Any) -> Tenant:
-        guards.append(Guard(data / name))
+        guard(name)
         return Tenant(runtime, name, **spec)
 
     return make
@@ -442,29 +412,27 @@ async def test_a_port_that_has_to_be_this_one_is_waited_for(
 
 @pytest.mark.parametrize("component", ["apiserver", "etcd_client", "scheduler"])
 async def test_a_port_that_nobody_knows_yet_is_exchanged(
-    runtime: ProcessRuntime, make: Make, taken: socket.socket, component: str
+    make: Make, data: Path, taken: socket.socket, component: str
 ) -> None:
-    tenant = make(runtime)
-    await runtime.ensure_datastore(tenant.instance, "DedicatedEtcd")
-    give_port(runtime, tenant, component, taken.getsockname()[1])
-
-    await tenant.apply()
-    await tenant.ready()
-
-    layout = runtime.layout(tenant.instance)
-    assert getattr(layout.ports, component) != taken.getsockname()[1]
-    async with tenant.client() as client:
-        await write(client, "works")
-
-
-def give_port(runtime: ProcessRuntime, tenant: Tenant, component: str, port: int) -> None:
-    """As if it had been chosen, and taken by another program since."""
-    import msgspec
-
-    file = runtime.folder / tenant.name / "instance.json"
+    """It was chosen, and then taken by another program."""
+    port = taken.getsockname()[1]
+    async with manager(data) as first:
+        tenant = make(first)
+        await first.ensure_datastore(tenant.instance, "DedicatedEtcd")
+    file = tenant.folder(data) / "instance.json"
     record = msgspec.json.decode(file.read_bytes())
     record["ports"][component] = port
     file.write_bytes(msgspec.json.encode(record))
+
+    async with manager(data) as second:
+        tenant = tenant.of(second)
+        assert getattr(second.layout(tenant.instance).ports, component) == port
+        await tenant.apply()
+        await tenant.ready()
+
+        assert getattr(second.layout(tenant.instance).ports, component) != port
+        async with tenant.client() as client:
+            await write(client, "works")
 
 
 async def test_data_of_another_control_plane_are_not_touched(runtime: ProcessRuntime, make: Make, data: Path) -> None:

@@ -14,12 +14,23 @@ from datetime import datetime
 from kapstan.client import Kubeconfig
 from kapstan.client.kubeconfig import Cluster, Context, User
 from kapstan.cluster.controlplane.hosted.runtime.interface import Datastore, Layout
+from kapstan.cluster.controlplane.hosted.scope import Scope
 from kapstan.cluster.controlplane.hosted.settings import Endpoint, Settings
 from kapstan.cluster.pki.authorities import ClusterAuthorities
+from kapstan.cluster.pki.authorities import ensure_authorities as ensure_secrets
 from kapstan.cluster.pki.leaves import Issuer, Leaf, Leaves, renew
 from kapstan.machinery.pki import CertificateAuthority, Usage
 
-__all__ = ("FOLDER", "desired_files", "desired_leaves", "etcd_leaves", "local_address", "renewed_leaves")
+__all__ = (
+    "FOLDER",
+    "desired_files",
+    "desired_leaves",
+    "ensure_authorities",
+    "ensure_leaves",
+    "etcd_leaves",
+    "local_address",
+    "renewed_leaves",
+)
 
 # Below a control plane's folder.
 FOLDER = "pki"
@@ -27,6 +38,27 @@ FOLDER = "pki"
 _BOTH = (Usage.SERVER, Usage.CLIENT)
 _LOCAL_NAMES = ("localhost",)
 _LOCAL_ADDRESSES = ("127.0.0.1", "::1")
+
+
+async def ensure_authorities(scope: Scope) -> None:
+    """Have the cluster's authorities. An etcd that is shared has one that is none of the cluster's."""
+    settings, initialized = scope.settings, scope.control_plane.status.initialization
+    scope.authorities = await ensure_secrets(
+        scope.client,
+        scope.cluster_key,
+        scope.control_plane,
+        etcd=settings.datastore == "DedicatedEtcd",
+        algorithm=settings.issuance.algorithm,
+        make=initialized is None,
+    )
+
+
+async def ensure_leaves(scope: Scope) -> None:
+    """Have what components prove themselves with, renewed in time."""
+    authorities, datastore, endpoint = scope.authorities, scope.datastore, scope.endpoint
+    assert authorities and datastore and endpoint, "leaves have issuers and names"  # noqa: PT018
+    files = await scope.runtime.files(scope.instance)
+    scope.leaves = renewed_leaves(scope.settings, authorities, datastore, endpoint, scope.layout, files, now=scope.now)
 
 
 def renewed_leaves(
@@ -50,15 +82,19 @@ def renewed_leaves(
 
 
 def desired_leaves(settings: Settings, endpoint: Endpoint, layout: Layout | None) -> tuple[Leaf, ...]:
-    """The certificates that there shall be, under kubeadm's names."""
+    """The certificates that there shall be, under kubeadm's names. Without programs, nobody needs the others."""
     names = (*settings.names, endpoint.host, *((layout.bind_address, layout.advertise_address) if layout else ()))
+    serving = _api_server("apiserver", settings, names)
+    # Ours: it works before there are roles, and none can be taken from it.
+    administrator = _client("super-admin", Issuer.CLUSTER, "kubernetes-super-admin", "system:masters")
+    if layout is None:
+        return serving, administrator
     return (
-        _api_server("apiserver", settings, names),
-        # For one that starts beside it, to be told apart by.
-        *([_api_server("apiserver-next", settings, names)] if layout else ()),
+        serving,
+        # For an API server that starts beside the other, to be told apart by.
+        _api_server("apiserver-next", settings, names),
+        administrator,
         _client("apiserver-kubelet-client", Issuer.CLUSTER, "kube-apiserver-kubelet-client"),
-        # Ours: it works before there are roles, and none can be taken from it.
-        _client("super-admin", Issuer.CLUSTER, "kubernetes-super-admin", "system:masters"),
         _local("controller-manager", Issuer.CLUSTER, "system:kube-controller-manager"),
         _local("scheduler", Issuer.CLUSTER, "system:kube-scheduler"),
         _client("front-proxy-client", Issuer.FRONT_PROXY, "front-proxy-client"),

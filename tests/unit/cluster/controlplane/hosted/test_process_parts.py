@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kapstan.cluster.controlplane.hosted.runtime.folder import Folder, Record
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, Instance, Ports
+from kapstan.cluster.controlplane.hosted.runtime.ports import PortTable, PortTaken
 from kapstan.cluster.controlplane.hosted.runtime.process.explanation import explain, explain_lines
-from kapstan.cluster.controlplane.hosted.runtime.process.folder import Folder, Record, Refused, Verified
-from kapstan.cluster.controlplane.hosted.runtime.process.ports import PortTable, PortTaken
+from kapstan.cluster.controlplane.hosted.runtime.process.notes import Notes, Refused, Verified
 from kapstan.cluster.controlplane.hosted.runtime.process.slots import SHARING, in_slot, shares_port, slot_name
 from kapstan.components.process import Command, ProcessFailed
 from kapstan.machinery.errors import KapstanError
@@ -133,13 +134,14 @@ def a_record(owner: ObjectKey = ONE) -> Record:
 def test_a_folder_remembers_for_whoever_comes_next(tmp_path: Path) -> None:
     folder = Folder(tmp_path / "a")
     folder.save(a_record())
+    notes = Notes(folder)
     verified = Verified.of(Command(("/bin/x", "--a=b"), {"GOGC": "40"}), "v1.36.3", slot=1)
-    folder.verify(ComponentName.API_SERVER, verified)
-    folder.refuse(ComponentName.SCHEDULER, Refused(digest="x", version="v1.36.4", message="no"))
+    notes.verify(ComponentName.API_SERVER, verified)
+    notes.refuse(ComponentName.SCHEDULER, Refused(digest="x", version="v1.36.4", message="no"))
 
-    again = Folder(tmp_path / "a")
+    again = Notes(Folder(tmp_path / "a"))
 
-    assert again.record == a_record()
+    assert Folder(tmp_path / "a").record == a_record()
     assert again.verified == {"kube-apiserver": verified}
     assert again.verified["kube-apiserver"].command == Command(("/bin/x", "--a=b"), {"GOGC": "40"})
     assert set(again.refused) == {"kube-scheduler"}
@@ -174,7 +176,7 @@ def test_a_damaged_note_is_no_note(tmp_path: Path) -> None:
     (tmp_path / "verified.json").write_text("{")
     (tmp_path / "instance.json").write_text("[]")
 
-    assert folder.verified == {}
+    assert Notes(folder).verified == {}
     assert folder.record is None
 
 

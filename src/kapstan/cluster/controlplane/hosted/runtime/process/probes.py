@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kapstan.cluster.controlplane.hosted.certificates import local_address
+from kapstan.cluster.controlplane.hosted.runtime.folder import Record
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName
-from kapstan.cluster.controlplane.hosted.runtime.process.folder import Record
 from kapstan.cluster.controlplane.hosted.runtime.process.slots import SlotProbe
 from kapstan.components.probe import HTTPSProbe
 from kapstan.components.process import Probe

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, Refusal
 from kapstan.cluster.controlplane.hosted.runtime.process.component import Component, ComponentFailed
-from kapstan.cluster.controlplane.hosted.runtime.process.folder import Folder, Refused, Verified
+from kapstan.cluster.controlplane.hosted.runtime.process.notes import Notes, Refused, Verified
 from kapstan.cluster.controlplane.hosted.runtime.process.probes import MakeProbes, Probes
 from kapstan.cluster.controlplane.hosted.runtime.process.slots import in_slot, shares_port
 from kapstan.components.process import Command
@@ -31,13 +31,13 @@ class Rollout:
     """The place of one component: what runs there, what shall, and what it goes back to."""
 
     def __init__(
-        self, name: ComponentName, folder: Folder, slots: Sequence[Component], changed: Callable[[], None]
+        self, name: ComponentName, notes: Notes, slots: Sequence[Component], changed: Callable[[], None]
     ) -> None:
         self.name = name
         self.slots = tuple(slots)
         self.under_way = False
         self.refusal: Refusal | None = None
-        self._folder = folder
+        self._notes = notes
         self._changed = changed
         self._slot = self._noted_slot()
         self._pending: Verified | None = None
@@ -49,7 +49,7 @@ class Rollout:
 
     async def to(self, command: Command, version: str, probes: MakeProbes) -> None:
         """Have a command running. A first one is only started; one that replaces another is waited for."""
-        verified = self._folder.verified.get(self.name)
+        verified = self._notes.verified.get(self.name)
         wanted = Verified.of(in_slot(command, self._slot), version, self._slot)
         if verified is None or wanted.command.digest == verified.command.digest:
             self._note(refusal=None)
@@ -57,7 +57,7 @@ class Rollout:
             await self.component.ensure(wanted.command, version, probes)
             self._pending = wanted
             return
-        refused = self._folder.refused.get(self.name)
+        refused = self._notes.refused.get(self.name)
         if refused is not None and refused.digest == command.digest:
             self._note(refusal=Refusal(refused.version, refused.message))
             await self._stop_others()
@@ -71,9 +71,19 @@ class Rollout:
             raise
         self._note(refusal=refusal)
 
+    async def adopt(self, command: Command, version: str, probes: MakeProbes) -> None:
+        """Take over what still runs from before, if it is what is wanted or what was last seen to work."""
+        running = self.component.running_command
+        verified = self._notes.verified.get(self.name)
+        wanted = Verified.of(in_slot(command, self._slot), version, self._slot)
+        for known in (wanted, verified):
+            if running is not None and known is not None and known.command.digest == running:
+                await self.component.ensure(known.command, known.version, probes)
+                return
+
     async def keep(self, probes: MakeProbes) -> None:
         """Have what was last seen to work, if anything was."""
-        verified = self._folder.verified.get(self.name)
+        verified = self._notes.verified.get(self.name)
         if verified is not None:
             await self.component.ensure(verified.command, verified.version, probes)
 
@@ -81,8 +91,8 @@ class Rollout:
         """Wait until what was started is ready, and note that it works."""
         await self.component.wait_ready()
         if self._pending is not None:
-            self._folder.verify(self.name, self._pending)
-            self._folder.refuse(self.name, None)
+            self._notes.verify(self.name, self._pending)
+            self._notes.refuse(self.name, None)
             self._pending = None
 
     async def _replace(self, verified: Verified, command: Command, version: str, probes: MakeProbes) -> Refusal | None:
@@ -96,7 +106,7 @@ class Rollout:
             why = str(failure) or f"{self.name} was not ready within {_PATIENCE:.0f} s"
             await self._go_back(verified, command, version, why, probes)
             return Refusal(version, why)
-        self._folder.refuse(self.name, None)
+        self._notes.refuse(self.name, None)
         return None
 
     async def _in_place(self, command: Command, version: str, probes: MakeProbes) -> None:
@@ -104,7 +114,7 @@ class Rollout:
         wanted = Verified.of(in_slot(command, self._slot), version, self._slot)
         await self.component.ensure(wanted.command, version, probes)
         await self.component.wait_ready(attempts=_ATTEMPTS)
-        self._folder.verify(self.name, wanted)
+        self._notes.verify(self.name, wanted)
 
     async def _beside(self, command: Command, version: str, probes: MakeProbes) -> None:
         """The new one starts; when it is ready, the old one ends."""
@@ -113,14 +123,14 @@ class Rollout:
         old, new = self.component, self.slots[slot]
         await new.ensure(wanted.command, version, _of_slot(probes, slot))
         await new.wait_ready(attempts=_ATTEMPTS)
-        self._folder.verify(self.name, wanted)
+        self._notes.verify(self.name, wanted)
         self._slot = slot
         await old.stop(_GRACE)
         await new.ensure(wanted.command, version, probes)
 
     async def _go_back(self, verified: Verified, command: Command, version: str, why: str, probes: MakeProbes) -> None:
         _LOG.warning("%s stays at %s: %s", self.component.name, verified.version, why)
-        self._folder.refuse(self.name, Refused(digest=command.digest, version=version, message=why))
+        self._notes.refuse(self.name, Refused(digest=command.digest, version=version, message=why))
         await self._stop_others()
         await self.component.ensure(verified.command, verified.version, probes)
 
@@ -131,7 +141,7 @@ class Rollout:
                 await component.stop(0)
 
     def _noted_slot(self) -> int:
-        verified = self._folder.verified.get(self.name)
+        verified = self._notes.verified.get(self.name)
         return verified.slot if verified and verified.slot < len(self.slots) else 0
 
     def _note(self, *, refusal: Refusal | None, under_way: bool = False) -> None:

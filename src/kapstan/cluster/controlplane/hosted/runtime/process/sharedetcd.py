@@ -18,8 +18,8 @@ import msgspec
 
 from kapstan.cluster.controlplane.hosted.certificates import etcd_leaves
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentState, Datastore
+from kapstan.cluster.controlplane.hosted.runtime.ports import PortTable
 from kapstan.cluster.controlplane.hosted.runtime.process.component import Component
-from kapstan.cluster.controlplane.hosted.runtime.process.ports import PortTable
 from kapstan.cluster.controlplane.hosted.runtime.process.probes import etcd_probes
 from kapstan.cluster.controlplane.hosted.runtime.process.programs import Programs
 from kapstan.cluster.pki.leaves import Issuance, Issuer, renew

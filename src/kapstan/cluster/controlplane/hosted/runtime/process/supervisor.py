@@ -12,16 +12,17 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 
+from kapstan.cluster.controlplane.hosted.runtime.folder import Folder, Record
 from kapstan.cluster.controlplane.hosted.runtime.interface import (
     ComponentName,
     Desired,
     Instance,
     Observation,
 )
+from kapstan.cluster.controlplane.hosted.runtime.ports import PortTaken, is_free
 from kapstan.cluster.controlplane.hosted.runtime.process.component import Component
 from kapstan.cluster.controlplane.hosted.runtime.process.explanation import explain
-from kapstan.cluster.controlplane.hosted.runtime.process.folder import Folder, Record
-from kapstan.cluster.controlplane.hosted.runtime.process.ports import PortTaken, is_free
+from kapstan.cluster.controlplane.hosted.runtime.process.notes import Notes
 from kapstan.cluster.controlplane.hosted.runtime.process.probes import MakeProbes, probes_of
 from kapstan.cluster.controlplane.hosted.runtime.process.programs import Programs
 from kapstan.cluster.controlplane.hosted.runtime.process.rollout import Rollout
@@ -74,6 +75,7 @@ class Supervisor:
         except OSError as error:
             raise KapstanError(str(explain(error))) from error
         await self._stop_working()
+        await self._adopt(desired)
         self._desired = desired
         self._work = self._tasks.create_task(self._bring_about(desired), name=f"bring about {self.instance.key}")
 
@@ -97,6 +99,17 @@ class Supervisor:
         for rollout in self._rollouts.values():
             for component in rollout.slots:
                 await component.detach()
+
+    async def _adopt(self, desired: Desired) -> None:
+        """Take over what runs already, so that nobody is told that it does not."""
+        if desired.replicas == 0 or not any(rollout.component.running_command for rollout in self._rollouts.values()):
+            return
+        try:
+            commands, probes = await self._commands(desired), self._probes()
+        except KapstanError:
+            return  # is met again, and told, in the background
+        for name, command in commands.items():
+            await self._rollouts[name].adopt(command, desired.version, probes[name])
 
     async def _bring_about(self, desired: Desired) -> None:
         failures = 0
@@ -175,7 +188,7 @@ class Supervisor:
             )
             for process in names
         ]
-        return Rollout(name, self.folder, slots, self._changed)
+        return Rollout(name, Notes(self.folder), slots, self._changed)
 
     def _component_changed(self, name: ComponentName) -> None:
         rollout = self._rollouts[name]

@@ -5,8 +5,6 @@
     *.conf             kubeconfigs of components
     etcd/              data, where the etcd is its own
     logs/ run/         of the processes
-    verified.json      the commands that were last seen to work: where a change that fails goes back to
-    refused.json       changes that failed, so that they are not tried for ever
 
 Nobody but the owner can look into it (0700), nor read a file of it (0600).
 """
@@ -23,13 +21,12 @@ import msgspec
 
 from kapstan.cluster.api.controlplane.hosted import DatastoreType
 from kapstan.cluster.controlplane.hosted.certificates import FOLDER
-from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, Instance, Ports
+from kapstan.cluster.controlplane.hosted.runtime.interface import Instance, Ports
 from kapstan.components.files import private_folder, write_private
-from kapstan.components.process import Command
 from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.gvk import ObjectKey
 
-__all__ = ("Folder", "Record", "Refused", "Verified")
+__all__ = ("Folder", "Record", "read_note", "write_note")
 
 T = TypeVar("T")
 
@@ -50,32 +47,6 @@ class Record(msgspec.Struct, kw_only=True, frozen=True):
         return ObjectKey.parse(self.owner)
 
 
-class Verified(msgspec.Struct, kw_only=True, frozen=True):
-    """A command that was seen to work."""
-
-    version: str
-    argv: tuple[str, ...]
-    environment: dict[str, str]
-    # Of the two places that an API server can have.
-    slot: int = 0
-
-    @classmethod
-    def of(cls, command: Command, version: str, slot: int = 0) -> Verified:
-        return cls(version=version, argv=command.argv, environment=dict(command.env), slot=slot)
-
-    @property
-    def command(self) -> Command:
-        return Command(self.argv, self.environment)
-
-
-class Refused(msgspec.Struct, kw_only=True, frozen=True):
-    """A command that did not work and was taken back."""
-
-    digest: str
-    version: str
-    message: str
-
-
 class Folder:
     """The folder of one control plane."""
 
@@ -93,7 +64,7 @@ class Folder:
     def record(self) -> Record | None:
         """None before it was claimed, or if it was damaged."""
         if self._record is None:
-            self._record = _read(self.path / "instance.json", Record)
+            self._record = read_note(self.path / "instance.json", Record)
         return self._record
 
     def claim(self, instance: Instance) -> None:
@@ -107,7 +78,7 @@ class Folder:
 
     def save(self, record: Record) -> None:
         self._record = record
-        _write(self.path / "instance.json", record)
+        write_note(self.path / "instance.json", record)
 
     def read_files(self) -> dict[str, bytes]:
         """The certificates, keys and kubeconfigs, by their name below the folder."""
@@ -127,29 +98,6 @@ class Folder:
         yield from (path for path in self.pki.rglob("*") if path.is_file())
         yield from self.path.glob("*.conf")
 
-    @property
-    def verified(self) -> dict[str, Verified]:
-        """By the name of the component."""
-        return _read(self.path / "verified.json", dict[str, Verified]) or {}
-
-    def verify(self, name: ComponentName, verified: Verified) -> None:
-        known = self.verified
-        if known.get(name) != verified:
-            _write(self.path / "verified.json", {**known, str(name): verified})
-
-    @property
-    def refused(self) -> dict[str, Refused]:
-        """By the name of the component."""
-        return _read(self.path / "refused.json", dict[str, Refused]) or {}
-
-    def refuse(self, name: ComponentName, refused: Refused | None) -> None:
-        known = self.refused
-        changed = {key: value for key, value in known.items() if key != name}
-        if refused is not None:
-            changed[str(name)] = refused
-        if changed != known:
-            _write(self.path / "refused.json", changed)
-
     async def remove(self) -> None:
         """Leave nothing. In a thread: data may be large."""
         self._record = None
@@ -163,7 +111,7 @@ def _remove(path: Path) -> None:
         return
 
 
-def _read(path: Path, kind: type[T]) -> T | None:
+def read_note(path: Path, kind: type[T]) -> T | None:
     """None if it is not there or damaged: then it is as if nothing had been noted."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
@@ -171,5 +119,5 @@ def _read(path: Path, kind: type[T]) -> T | None:
         return None
 
 
-def _write(path: Path, value: object) -> None:
+def write_note(path: Path, value: object) -> None:
     write_private(path, msgspec.json.format(msgspec.json.encode(value), indent=2))

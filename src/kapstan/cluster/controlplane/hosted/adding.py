@@ -1,0 +1,27 @@
+"""Adding hosted control planes to a manager.
+
+async with ProcessRuntime(folder) as processes:
+    add_hosted_control_planes(manager, {"Process": processes})
+    await manager.start()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from kapstan.cluster.api.controlplane.hosted import RuntimeType
+from kapstan.cluster.controlplane.hosted.controller import HostedControlPlaneReconciler
+from kapstan.cluster.controlplane.hosted.runtime.interface import Runtime
+from kapstan.runtime.manager import Manager
+
+__all__ = ("add_hosted_control_planes",)
+
+
+def add_hosted_control_planes(manager: Manager, runtimes: Mapping[RuntimeType, Runtime]) -> None:
+    """Have a manager run hosted control planes. The runtimes are entered already, and left after the manager ends."""
+    reconciler = HostedControlPlaneReconciler(runtimes, manager.metrics)
+    declaration = HostedControlPlaneReconciler.__controller__
+    assert declaration is not None
+    manager.add_controller(reconciler, replace(declaration, sources=(*declaration.sources, *reconciler.sources())))

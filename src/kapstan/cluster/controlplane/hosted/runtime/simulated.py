@@ -1,0 +1,179 @@
+"""SimulatedRuntime: each control plane is a logical cluster of the embedded API server, in the manager's own process.
+
+No Kubernetes program, no process, ready at once: for demos, tests and large numbers. Everything else is the same: the
+cluster has the authorities, the certificates and the endpoint that its object says. Objects and certificates are kept
+in a folder and found there again; without one they go with the manager.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from kapstan.apiserver.bootstrap import new_cluster
+from kapstan.apiserver.credentials import Credentials
+from kapstan.apiserver.server import Server
+from kapstan.apiserver.storage.memory import MemoryStorage
+from kapstan.apiserver.storage.sqlite import Database
+from kapstan.client import Config
+from kapstan.cluster.api.controlplane.hosted import DatastoreType, Exposure
+from kapstan.cluster.controlplane.hosted.certificates import FOLDER, local_address
+from kapstan.cluster.controlplane.hosted.runtime.interface import (
+    ComponentName,
+    ComponentState,
+    Condition,
+    Datastore,
+    Desired,
+    Instance,
+    Observation,
+    Waker,
+)
+from kapstan.cluster.controlplane.hosted.runtime.places import Places
+from kapstan.cluster.controlplane.hosted.settings import Endpoint
+from kapstan.machinery.errors import ConfigError
+from kapstan.machinery.pki import KeyPair, SigningKey, load_ca
+
+__all__ = ("SimulatedRuntime",)
+
+_DATABASE = "simulated.db"
+_LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class _Served:
+    """A control plane that can be reached."""
+
+    version: str
+    port: int
+    # What it proves itself with, and whom it trusts.
+    files: Mapping[str, bytes]
+
+
+class SimulatedRuntime:
+    """Runs control planes as logical clusters of this process."""
+
+    def __init__(self, folder: Path | None = None, *, address: str = _LOOPBACK, ports: range | None = None) -> None:
+        """`address` is what API servers listen on unless a control plane says otherwise, `ports` where to find some."""
+        self._folder, self._address, self._range = folder, address, ports
+        self._stack = AsyncExitStack()
+        self._server = Server()
+        self._database: Database | None = None
+        self._memory: dict[str, MemoryStorage] = {}
+        self._served: dict[str, _Served] = {}
+        self._failures: dict[str, str] = {}
+        self._versions: dict[str, str] = {}
+        self._wakers: list[Waker] = []
+
+    async def __aenter__(self) -> Self:
+        folder = self._folder or Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="kapstan-")))
+        self._places = Places(folder, self._address, self._range)
+        self._places.open()
+        if self._folder is not None:
+            self._database = await Database.open(self._places.folder / _DATABASE)
+            self._stack.push_async_callback(self._database.close)
+        await self._stack.enter_async_context(self._server)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stack.aclose()
+
+    def subscribe(self, waker: Waker) -> None:
+        self._wakers.append(waker)
+
+    async def ensure_datastore(self, instance: Instance, type: DatastoreType) -> Datastore:
+        """There is no etcd; whoever asks hears of none."""
+        self._places.ensure(instance, type)
+        return Datastore(servers=(), prefix="/")
+
+    async def ensure_endpoint(self, instance: Instance, exposure: Exposure, published: Endpoint | None) -> Endpoint:
+        return self._places.ensure_endpoint(instance, exposure, published)
+
+    def layout(self, instance: Instance) -> None:
+        """There are no components that would read files."""
+        return
+
+    async def files(self, instance: Instance) -> Mapping[str, bytes]:
+        return self._places.of(instance).read_files()
+
+    async def apply(self, instance: Instance, desired: Desired) -> None:
+        folder, record = self._places.claimed(instance)
+        folder.write_files(desired.files)
+        wanted = _Served(desired.version, record.ports.apiserver, desired.files) if desired.replicas else None
+        if wanted != self._served.get(instance.id):
+            await self._server.remove(instance.id)
+            self._served.pop(instance.id, None)
+            if wanted is not None:
+                await self._serve(instance, wanted, record.bind_address)
+            self._wake(instance)
+
+    def observe(self, instance: Instance) -> Observation:
+        served = self._served.get(instance.id)
+        state = ComponentState(
+            condition=Condition.READY if served else Condition.STOPPED, version=self._versions.get(instance.id, "")
+        )
+        return Observation(components=dict.fromkeys(ComponentName, state), failure=self._failures.get(instance.id, ""))
+
+    def connection(self, instance: Instance) -> Config:
+        folder, record = self._places.claimed(instance)
+        return Config(
+            server=Endpoint(local_address(record.bind_address), record.ports.apiserver).url,
+            source=f"HostedControlPlane {instance.key}",
+            ca_file=str(folder.pki / "ca.crt"),
+            cert_file=str(folder.pki / "super-admin.crt"),
+            key_file=str(folder.pki / "super-admin.key"),
+        )
+
+    async def delete(self, instance: Instance) -> None:
+        folder = self._places.of(instance)
+        if not folder.exists or (folder.record is not None and folder.record.key != instance.key):
+            return
+        await self._server.remove(instance.id)
+        for known in (self._served, self._memory, self._failures, self._versions):
+            known.pop(instance.id, None)
+        if self._database is not None:
+            await self._database.drop(instance.id)
+        await self._places.remove(instance)
+
+    async def _serve(self, instance: Instance, wanted: _Served, address: str) -> None:
+        cluster = await new_cluster(instance.id, await self._storage(instance), tasks=self._server.tasks)
+        cluster.credentials = _HostedCredentials(wanted.files)
+        try:
+            await self._server.add(cluster, address, wanted.port)
+        except ConfigError as error:
+            if self._places.exchange(instance, ComponentName.API_SERVER):
+                return  # we are woken, and told what to serve at the new port
+            self._failures[instance.id] = str(error)
+            raise
+        self._failures.pop(instance.id, None)
+        self._memory[instance.id] = cluster.storage
+        self._versions[instance.id] = wanted.version
+        self._served[instance.id] = wanted
+
+    async def _storage(self, instance: Instance) -> MemoryStorage | None:
+        """What it held before; None for a new one that is in memory, which then shares what all begin with."""
+        if self._database is not None:
+            return await self._database.storage(instance.id)
+        return self._memory.get(instance.id)
+
+    def _wake(self, instance: Instance) -> None:
+        for waker in self._wakers:
+            waker(instance.key)
+
+
+class _HostedCredentials(Credentials):
+    """The credentials that the control plane's own certificates are."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        def read(name: str) -> bytes:
+            return files[f"{FOLDER}/{name}"]
+
+        super().__init__(load_ca(read("ca.crt"), read("ca.key")), SigningKey(read("sa.pub"), read("sa.key")))
+        self._pair = KeyPair(read("apiserver.crt"), read("apiserver.key"))
+
+    def serving(self, hosts: Iterable[str]) -> KeyPair:
+        """It was made for the right names already."""
+        return self._pair
