@@ -43,6 +43,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
         self._paused = self._finished = self._serving = False
+        self._lost = asyncio.Event()
         self._certificate: bytes | None = None
         self._remote = ""
 
@@ -69,6 +70,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._finished = True
         self._transport = None
+        self._lost.set()
         _wake(self._more)
         _wake(self._room)
         if self._serving and self._task is not None:
@@ -89,17 +91,23 @@ class Connection(asyncio.Protocol):
         try:
             while not self._finished and await self._serve_one():
                 pass
+            await self._say_goodbye()
         except (TimeoutError, ConnectionError):
             pass
         except asyncio.CancelledError:
             if not self._finished:  # not because the client went away: somebody wants an end
                 raise
         finally:
-            self.close()
+            # The transport must be gone before we are: nobody else would end it when the server does.
+            if self._transport is not None:
+                self._transport.abort()
+                await self._lost.wait()
 
-    def close(self) -> None:
+    async def _say_goodbye(self) -> None:
+        """Send what is left, and wait for the client to hang up, too."""
         if self._transport is not None:
             self._transport.close()
+            await self._lost.wait()
 
     async def _serve_one(self) -> bool:
         """Whether another request may follow."""

@@ -108,6 +108,7 @@ class Listener:
             )
         except (OSError, TimeoutError, asyncio.CancelledError):
             connection.close()
+            await asyncio.sleep(0)  # the transport lets go of it in the next round
             return
         await protocol.serve()
 
