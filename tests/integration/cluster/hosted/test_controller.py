@@ -13,15 +13,16 @@ import pytest
 from tests.integration.cluster.hosted.conftest import manager
 
 from kapstan.client import Client, Config, Patch
-from kapstan.cluster.api.controlplane import HostedControlPlane
+from kapstan.cluster.api.controlplane import HostedControlPlane, HostedControlPlaneTemplate
 from kapstan.cluster.api.controlplane.hosted import RuntimeType
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.controlplane.hosted.adding import add_hosted_control_planes
-from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName
+from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, Runtime
 from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
 from kapstan.components import cache, pidfile
 from kapstan.k8s.core_v1 import ConfigMap, Secret
 from kapstan.machinery.conditions import find, is_true
+from kapstan.machinery.errors import Invalid
 from kapstan.machinery.meta import Condition, ObjectMeta
 from kapstan.machinery.pki import new_ca
 from kapstan.runtime.manager import Manager
@@ -48,12 +49,13 @@ class Management:
         self._guard = guard
 
     @asynccontextmanager
-    async def managed(self) -> AsyncIterator[None]:
+    async def managed(self, *, webhooks: bool = False) -> AsyncIterator[None]:
         """With a manager."""
         async with manager(self.data) as processes, SimulatedRuntime(self.simulated) as simulated:
 
             def setup(manager: Manager) -> None:
-                add_hosted_control_planes(manager, {"Process": processes, "Simulated": simulated})
+                runtimes: dict[RuntimeType, Runtime] = {"Process": processes, "Simulated": simulated}
+                add_hosted_control_planes(manager, runtimes, webhooks=webhooks)
 
             async with self.env.run(setup=setup, namespaces=(self.namespace,)):
                 yield
@@ -376,3 +378,22 @@ async def test_an_authority_that_is_lost_is_not_replaced(either: Management) -> 
         assert "c1-ca is missing: restore it" in condition(plane, "CertificatesAvailable").message
         async with await either.tenant() as tenant:
             assert b"gitVersion" in await tenant.request("GET", "/version")
+
+
+async def test_a_webhook_refuses_with_the_path_of_the_field(management: Management) -> None:
+    await management.env.install(HostedControlPlaneTemplate)
+    management.runtime = "Simulated"
+    async with management.managed(webhooks=True):
+        await management.create()
+        await management.available()
+
+        reserved = {"extraArgs": [{"name": "etcd-servers", "value": "x"}]}
+        for spec, field in (
+            ({"version": "v1.38.0"}, "spec.version"),
+            ({"version": "v1.35.0"}, "spec.version"),
+            ({"apiServer": reserved}, "spec.apiServer.extraArgs[0].name"),
+        ):
+            with pytest.raises(Invalid) as refused:
+                await management.patch(**spec)
+            assert [cause.field for cause in refused.value.causes] == [field]
+        await management.patch(version="v1.37.0")

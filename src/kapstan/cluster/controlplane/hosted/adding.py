@@ -14,14 +14,25 @@ from msgspec.structs import replace
 from kapstan.cluster.api.controlplane.hosted import RuntimeType
 from kapstan.cluster.controlplane.hosted.controller import HostedControlPlaneReconciler
 from kapstan.cluster.controlplane.hosted.runtime.interface import Runtime
+from kapstan.cluster.controlplane.hosted.webhook import (
+    validate_hosted_control_plane,
+    validate_hosted_control_plane_template,
+)
 from kapstan.runtime.manager import Manager
 
 __all__ = ("add_hosted_control_planes",)
 
 
-def add_hosted_control_planes(manager: Manager, runtimes: Mapping[RuntimeType, Runtime]) -> None:
-    """Have a manager run hosted control planes. The runtimes are entered already, and left after the manager ends."""
+def add_hosted_control_planes(
+    manager: Manager, runtimes: Mapping[RuntimeType, Runtime], *, webhooks: bool = True
+) -> None:
+    """Have a manager run hosted control planes, and serve their webhooks unless told otherwise.
+
+    The runtimes are entered already, and left after the manager ends.
+    """
     reconciler = HostedControlPlaneReconciler(runtimes, manager.metrics)
     declaration = HostedControlPlaneReconciler.__controller__
     assert declaration is not None
     manager.add_controller(reconciler, replace(declaration, sources=(*declaration.sources, *reconciler.sources())))
+    if webhooks:
+        manager.add(validate_hosted_control_plane, validate_hosted_control_plane_template)
