@@ -23,7 +23,7 @@ from kapstan.apiserver.server import EmbeddedServer
 
 TOKEN = "hostile"
 USER = UserInfo("mallory", groups=("system:masters",))
-CRD = {
+CRD: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "widgets.example.com"},
@@ -68,7 +68,7 @@ CRD = {
         ],
     },
 }
-DEPLOYMENT = {
+DEPLOYMENT: dict[str, Any] = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
     "metadata": {"name": "a", "labels": {"a": "b"}, "finalizers": ["example.com/x"]},
@@ -81,13 +81,13 @@ DEPLOYMENT = {
         },
     },
 }
-WIDGET = {
+WIDGET: dict[str, Any] = {
     "apiVersion": "example.com/v1",
     "kind": "Widget",
     "metadata": {"name": "a"},
     "spec": {"replicas": 1, "keyed": [{"name": "x"}, {"name": "y"}], "any": {"deep": [1, {"x": None}]}},
 }
-CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
+CONFIG_MAP: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
 TARGETS: dict[str, Any] = {
     "/api/v1/namespaces/default/configmaps": CONFIG_MAP,
     "/apis/apps/v1/namespaces/default/deployments": DEPLOYMENT,
@@ -208,6 +208,17 @@ def requests(draw: st.DrawFn) -> tuple[str, str, str, dict[str, str], bytes]:
     return method, path, urlencode(draw(queries)), headers, data
 
 
+class Failures(logging.Handler):
+    """Collects what the server logs as its own failure."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.failures: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.failures.append(record)
+
+
 class Server:
     """A server and a loop of its own: each example is one request."""
 
@@ -215,14 +226,11 @@ class Server:
         self.runner = asyncio.Runner()
         self.server = EmbeddedServer(without_controllers=CONTROLLERS, static_tokens={TOKEN: USER})
         self.runner.run(self.server.__aenter__())
-        for document in (
-            CRD,
-            *(
-                {**found, "metadata": {**found["metadata"], "namespace": "default"}}
-                for found in (CONFIG_MAP, DEPLOYMENT, WIDGET)
-            ),
-        ):  # type: ignore[dict-item]
-            self.runner.run(self.server.cluster.api.create(document))
+        api = self.server.cluster.api
+        self.runner.run(api.create(CRD))
+        for document in (CONFIG_MAP, DEPLOYMENT, WIDGET):
+            metadata = {**document["metadata"], "namespace": "default"}
+            self.runner.run(api.create({**document, "metadata": metadata}))
 
     def close(self) -> None:
         self.runner.run(self.server.__aexit__())
@@ -246,16 +254,14 @@ def hostile() -> Iterator[Server]:
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(request=requests())
 def test_every_request_is_answered(hostile: Server, request: Any) -> None:
-    failures: list[logging.LogRecord] = []
-    handler = logging.Handler(logging.ERROR)
-    handler.emit = failures.append  # type: ignore[method-assign]
+    handler = Failures()
     logger = logging.getLogger("kapstan.apiserver")
     logger.addHandler(handler)
     try:
         answer = hostile.ask(*request)
     finally:
         logger.removeHandler(handler)
-    assert not failures, failures[0].getMessage()
+    assert not handler.failures, handler.failures[0].getMessage()
     if isinstance(answer, Response):
         assert 200 <= answer.status < 600
         if answer.content_type == "application/json" and answer.status >= 400:
