@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from kapstan.client.interface import Kind
 from kapstan.cluster.core import labels
 from kapstan.cluster.core.cluster.controller import ClusterReconciler
+from kapstan.cluster.core.machine.controller import MachineReconciler
 from kapstan.cluster.remote.clustercache import ClusterCache
 from kapstan.cluster.remote.connection import ClientOptions
 from kapstan.cluster.remote.health import ProbeOptions
@@ -51,4 +52,5 @@ def add_controllers(
     clusters = ClusterCache(manager.client, client=client, probe=probe, metrics=manager.metrics)
     manager.add(clusters)
     add_controller(manager, ClusterReconciler(manager.client, clusters))
+    add_controller(manager, MachineReconciler(manager.client, clusters))
     return clusters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from kapstan.cluster.api.core.common import VersionCount
@@ -39,7 +41,7 @@ def test_a_version_is_written_as_it_was_read() -> None:
 def test_versions_are_ordered_as_the_standard_says() -> None:
     ascending = ["1.35.9", "1.36.0-alpha", "1.36.0-alpha.1", "1.36.0-alpha.2", "1.36.0-alpha.10", "1.36.0-alpha.beta"]
     ascending += ["1.36.0-beta", "1.36.0", "1.36.1", "2.0.0"]
-    for older, newer in zip(ascending, ascending[1:], strict=False):
+    for older, newer in pairwise(ascending):
         assert compare(version(older), version(newer)) < 0 < compare(version(newer), version(older))
 
 

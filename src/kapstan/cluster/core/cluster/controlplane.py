@@ -20,9 +20,11 @@ async def reconcile_control_plane(scope: Scope) -> Outcome:
     if cluster.spec.control_plane_ref is None:
         return None
     found = await _load(scope, cluster.spec.control_plane_ref)
-    if found is None or found.deleting:
+    if found is None:
         return None
     await own(scope.client, found, adopted_by_cluster(found.document, cluster))
+    if found.deleting:
+        return None
     initialized = scope.initialization.control_plane_initialized
     if not found.initialized and not initialized:
         return None

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from kapstan.client.interface import metadata_of
 from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachinePool, MachineSet
 from kapstan.cluster.core import labels
+from kapstan.cluster.core.wording import shortened
 from kapstan.machinery.conditions import is_false
 from kapstan.machinery.model import Resource
 from kapstan.machinery.owners import has_owner
 from kapstan.runtime.cachedclient import CachedClient
 
-__all__ = ("Descendants", "list_descendants", "machines_left", "shortened")
+__all__ = ("Descendants", "list_descendants", "machines_left")
 
 
 @dataclass(frozen=True)
@@ -97,10 +98,3 @@ async def machines_left(client: CachedClient, cluster: Cluster, *, control_plane
     if control_plane or cluster.spec.control_plane_ref is None:
         return bool(found)
     return any(labels.CONTROL_PLANE not in machine.metadata.labels for machine in found)
-
-
-def shortened(names: Iterable[str], limit: int = 5) -> str:
-    """Names, and how many more there are."""
-    known = sorted(names)
-    more = [f"... ({len(known) - limit} more)"] if len(known) > limit else []
-    return ", ".join([*known[:limit], *more])

@@ -22,9 +22,11 @@ async def reconcile_infrastructure(scope: Scope) -> Outcome:
             scope.initialized(infrastructure=True)  # somebody has seen to it
         return None
     found = await _load(scope, cluster.spec.infrastructure_ref)
-    if found is None or found.deleting:
+    if found is None:
         return None
     await own(scope.client, found, adopted_by_cluster(found.document, cluster))
+    if found.deleting:
+        return None
     provisioned = scope.initialization.infrastructure_provisioned
     if not found.provisioned and not provisioned:
         return None

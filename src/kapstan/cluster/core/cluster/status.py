@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import timedelta
 
 from kapstan.cluster.api.core.cluster import ClusterPhase, ReplicaCounts
 from kapstan.cluster.core.cluster import counters, rollup
@@ -13,6 +13,7 @@ from kapstan.cluster.core.deletion import Stage
 from kapstan.cluster.core.merging import Priority, PriorityFunction, Reasons, priority_of, summary
 from kapstan.cluster.core.mirror import Mirror
 from kapstan.cluster.core.reasons import Reason
+from kapstan.cluster.core.wording import rfc3339
 from kapstan.machinery.meta import Condition
 from kapstan.runtime.reconcile import Outcome
 
@@ -98,7 +99,7 @@ def remote_connection_probe(scope: Scope) -> Condition | None:
     if health.silent_for() <= PROBE_GRACE:
         return true(type, Reason.PROBE_SUCCEEDED)
     since = health.last_success
-    when = f", probe last succeeded at {since.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}" if since is not None else ""
+    when = f", probe last succeeded at {rfc3339(since)}" if since is not None else ""
     return false(type, Reason.PROBE_FAILED, f"Remote connection probe failed{when}")
 
 
