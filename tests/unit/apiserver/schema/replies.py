@@ -11,6 +11,7 @@ from typing import Any
 from kapstan.apiserver.schema import formats
 from kapstan.apiserver.schema.cel import types, values
 from kapstan.apiserver.schema.cel.environment import Environment
+from kapstan.apiserver.schema.cel.estimate import Estimator
 from kapstan.apiserver.schema.cel.evaluate import InstantiationError
 from kapstan.apiserver.schema.cel.library.kubernetes import QuantityValue
 from kapstan.apiserver.schema.cel.source import CompileError
@@ -36,9 +37,7 @@ def reply(question: Question) -> Answer:
 
 def comparable(answer: Answer) -> Answer:
     """An answer without what does not matter: the order of errors, null for an empty list, the size of numbers."""
-    answer = {key: _normal(value) for key, value in answer.items() if key not in ("cost", "estimate")}
-    if "error" in answer and answer.get("error", "").startswith("error parsing regexp"):
-        answer.pop("type", None)
+    answer = {key: _normal(value) for key, value in answer.items() if key != "cost"}
     if "errors" in answer:
         answer["errors"] = sorted(answer["errors"], key=lambda error: sorted(error.items()))
     return answer
@@ -84,18 +83,18 @@ def _definition(question: Question) -> Answer:
 
 def _cel(question: Question) -> Answer:
     bindings = question.get("object") or {}
+    environment = Environment(dict.fromkeys(bindings, types.DYN))
     try:
-        program = Environment(dict.fromkeys(bindings, types.DYN)).compile(question["text"])
+        expr, type = environment.check(question["text"])
     except CompileError as error:
         return {"issues": str(error)}
-    except InstantiationError as error:
-        return {"error": str(error)}
-    shown = program.type.runtime_name if not program.type.params else str(program.type)
+    answer: Answer = {"type": type.runtime_name if not type.params else str(type)}
+    answer["estimate"] = [str(limit) for limit in Estimator().cost(expr)]
     try:
-        value = program.eval(bindings)
-    except values.EvaluationError as error:
-        return {"type": shown, "error": str(error)}
-    return {"type": shown, "value": f"{values.type_of_value(value).runtime_name} {to_json(_native(value))}"}
+        value = environment.program(expr, type).eval(bindings)
+    except (InstantiationError, values.EvaluationError) as error:
+        return {**answer, "error": str(error)}
+    return {**answer, "value": f"{values.type_of_value(value).runtime_name} {to_json(_native(value))}"}
 
 
 def _native(value: Any) -> Any:

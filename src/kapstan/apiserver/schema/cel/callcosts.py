@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from kapstan.apiserver.schema.cel.sizes import MAX_UINT64, ONE, UNKNOWN, Estimate, Node, Sizes, fixed, literal_integer
+from kapstan.apiserver.schema.cel.sizes import (
+    MAX_UINT64,
+    ONE,
+    UNKNOWN,
+    ZERO,
+    Estimate,
+    Node,
+    Sizes,
+    fixed,
+    literal_integer,
+)
 
 __all__ = ("call_estimate",)
 
@@ -170,9 +180,10 @@ def _split(sizes: Sizes, target: Node | None, args: list[Node], overload: str) -
 def _join(sizes: Sizes, target: Node | None, args: list[Node], overload: str) -> Result | None:
     if target is None:
         return None
-    count = sizes.node_size(target)
-    item = sizes.path_size((*target.path, "@items")) if target.path else None
-    size = count.times(item or UNKNOWN)
+    count, size = sizes.node_size(target), ZERO
+    if target.type.params:
+        item = sizes.path_size((*target.path, "@items")) if target.path else None
+        size = count.times(item or UNKNOWN)
     if args:
         gaps = Estimate(max(count.low - 1, 0), max(count.high - 1, 0))
         size = size.plus(sizes.node_size(args[0]).times(gaps))

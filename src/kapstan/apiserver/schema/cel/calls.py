@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.schema.cel import types
-from kapstan.apiserver.schema.cel.ast import Call, ListExpr, Literal
+from kapstan.apiserver.schema.cel.ast import Call, Expr, ListExpr, Literal
 from kapstan.apiserver.schema.cel.declarations import Overload
 from kapstan.apiserver.schema.cel.fields import optional_field
 from kapstan.apiserver.schema.cel.library.optionals import optional_index
@@ -212,6 +212,27 @@ def _membership(compiler: Compiler, expr: Call) -> Run:
     return invocation(is_in, [compiler.compile(arg) for arg in expr.args])
 
 
+_CONVERSIONS = ("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint")
+
+
+def _conversion(compiler: Compiler, expr: Call) -> Run:
+    """A constant is converted once, and must convert."""
+    try:
+        value = _constant_value(expr)
+    except EvaluationError as error:
+        raise InstantiationError(str(error)) from None
+    return compiler.ordinary_call(expr) if value is None else lambda frame: value
+
+
+def _constant_value(expr: Expr) -> Any:
+    if isinstance(expr, Literal):
+        return expr.value
+    if not isinstance(expr, Call) or expr.function not in _CONVERSIONS or expr.target is not None:
+        return None
+    value = _constant_value(expr.args[0])
+    return None if value is None else dispatcher(expr.function, expr.overloads)(value)
+
+
 SPECIAL: dict[str, Callable[[Compiler, Call], Run]] = {
     "_?_:_": _conditional,
     "_&&_": _logical(False),
@@ -226,4 +247,5 @@ SPECIAL: dict[str, Callable[[Compiler, Call], Run]] = {
     "_[_]": _index_call,
     "find": _pattern_call,
     "findAll": _pattern_call,
+    **dict.fromkeys(_CONVERSIONS, _conversion),
 }

@@ -6,99 +6,23 @@ lists. Whatever failed before and did not change is tolerated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kapstan.apiserver.schema.cel.costs import CostExceeded, Meter
-from kapstan.apiserver.schema.cel.environment import Environment
-from kapstan.apiserver.schema.cel.estimate import Estimator
-from kapstan.apiserver.schema.cel.evaluate import PER_CALL_LIMIT, InstantiationError, Program
+from kapstan.apiserver.schema.cel.evaluate import PER_CALL_LIMIT
+from kapstan.apiserver.schema.cel.rule import CompiledRule, compile_rule
 from kapstan.apiserver.schema.cel.schematypes import SchemaType, schema_type
-from kapstan.apiserver.schema.cel.source import CompileError
-from kapstan.apiserver.schema.cel.types import optional_of
 from kapstan.apiserver.schema.cel.values import NONE, EvaluationError, Optional
-from kapstan.apiserver.schema.fieldpath import InvalidFieldPath, resolve_field_path
 from kapstan.apiserver.schema.ratchet import Correlated, keyed_items
 from kapstan.machinery.schema import Schema
 from kapstan.machinery.validation import OMITTED, FieldError, Path
 
-__all__ = ("BUDGET", "Budget", "CompiledRule", "RuleNode", "compile_rule", "compile_rules")
+__all__ = ("BUDGET", "Budget", "RuleNode", "compile_rules")
 
 BUDGET = 10_000_000
 _MAX_MESSAGE = 5 * 1024
 _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
-
-
-class CompiledRule(NamedTuple):
-    """One rule. Where it does not compile, `error` says why."""
-
-    rule: Mapping[str, Any]
-    program: Program | None
-    message: Program | None
-    error: str
-    message_error: str
-    field: str  # the place below that failures name
-    cost: int  # what evaluating it may cost at worst, if that was asked for
-    message_cost: int
-
-    @property
-    def uses_old_self(self) -> bool:
-        return self.program is not None and "oldSelf" in self.program.uses
-
-    @property
-    def optional_old_self(self) -> bool:
-        return bool(self.rule.get("optionalOldSelf"))
-
-    @property
-    def shown(self) -> str:
-        """The rule in error messages."""
-        return (self.rule.get("message") or self.rule.get("rule") or "").strip()
-
-
-def compile_rule(
-    rule: Mapping[str, Any], schema: Schema, declared: SchemaType, *, estimate: bool = False
-) -> CompiledRule:
-    """Compile a rule of a schema node; errors are worded as apiextensions words them."""
-    self_type = declared.type
-    old_type = optional_of(self_type) if rule.get("optionalOldSelf") else self_type
-    environment = Environment({"self": self_type, "oldSelf": old_type})
-    estimator = Estimator(declared) if estimate else None
-    main = _compile(environment, rule.get("rule") or "", "bool", "", estimator)
-    message = _Compiled()
-    if main.program is not None and rule.get("messageExpression"):
-        message = _compile(environment, rule["messageExpression"], "string", "messageExpression ", estimator)
-    field = _field(rule, schema)
-    return CompiledRule(rule, main.program, message.program, main.error, message.error, field, main.cost, message.cost)
-
-
-class _Compiled(NamedTuple):
-    program: Program | None = None
-    error: str = ""
-    cost: int = 0
-
-
-def _compile(environment: Environment, text: str, wanted: str, prefix: str, estimator: Estimator | None) -> _Compiled:
-    if not text.strip():
-        return _Compiled()
-    try:
-        expr, result = environment.check(text)
-        if result.kind != wanted:
-            return _Compiled(error=f"{prefix or 'cel expression '}must evaluate to a {wanted}")
-        cost = estimator.cost(expr).high if estimator is not None else 0
-        return _Compiled(environment.program(expr, result), "", cost)
-    except CompileError as error:
-        return _Compiled(error=f"{prefix}compilation failed: {error}")
-    except InstantiationError as error:
-        return _Compiled(error=f"{prefix or 'program '}instantiation failed: {error}")
-
-
-def _field(rule: Mapping[str, Any], schema: Schema) -> str:
-    if not rule.get("fieldPath"):
-        return ""
-    try:
-        return str(resolve_field_path(rule["fieldPath"], schema)[0])
-    except InvalidFieldPath:
-        return ""
 
 
 class Budget:
@@ -225,6 +149,7 @@ class _Evaluation:
         self._budget = budget
         self._errors = errors
         self._type = node.schema.type
+        self._unfit: dict[str, str] = {}
 
     def run(self) -> None:
         if self._node.problem:
@@ -233,22 +158,24 @@ class _Evaluation:
         if self._budget.left <= 0:
             self._stop(_OUT_OF_BUDGET)
             return
-        assert self._node.declared is not None
-        convert = self._node.declared.convert
         bindings: dict[str, Any] = {}
-        optional: dict[str, Any] = {"oldSelf": NONE}
-        try:
-            bindings["self"] = optional["self"] = convert(self._obj)
-            if self._old is not None:
-                bindings["oldSelf"] = convert(self._old)
-                optional["oldSelf"] = Optional(bindings["oldSelf"])
-        except EvaluationError as error:
-            self._fail(f"{error} evaluating rule: {self._node.rules[0].shown}")
-            return
+        self._bind(bindings, "self", self._obj)
+        optional = {**bindings, "oldSelf": NONE}
+        if self._old is not None:
+            self._bind(bindings, "oldSelf", self._old)
+            optional["oldSelf"] = Optional(bindings.get("oldSelf"))
         for rule in self._node.rules:
             self._evaluate(rule, bindings, optional)
             if self._budget.exhausted:
                 return
+
+    def _bind(self, bindings: dict[str, Any], name: str, value: Any) -> None:
+        """A value that its schema does not fit fails the rules that use it, no others."""
+        assert self._node.declared is not None
+        try:
+            bindings[name] = self._node.declared.convert(value)
+        except EvaluationError as error:
+            self._unfit[name] = str(error)
 
     def _evaluate(self, rule: CompiledRule, bindings: dict[str, Any], optional: dict[str, Any]) -> None:
         if rule.error:
@@ -256,6 +183,10 @@ class _Evaluation:
             return
         if rule.program is None or (rule.uses_old_self and self._old is None and not rule.optional_old_self):
             return
+        for name, problem in self._unfit.items():
+            if name in rule.program.uses:
+                self._fail(_failure(problem, rule))
+                return
         meter = Meter(PER_CALL_LIMIT)
         try:
             value = rule.program.eval(optional if rule.optional_old_self else bindings, meter)

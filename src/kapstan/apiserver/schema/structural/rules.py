@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kapstan.apiserver.schema.cel.rules import CompiledRule, compile_rule
+from kapstan.apiserver.schema.cel.rule import CompiledRule, compile_rule
 from kapstan.apiserver.schema.cel.schematypes import MAX_REQUEST_SIZE, schema_type
 from kapstan.apiserver.schema.cel.sizes import MAX_UINT64
 from kapstan.machinery.golang import Rendered, to_json

@@ -124,7 +124,7 @@ def _number(value: Any, clause: str) -> float:
         return special[value]
     if type(value) is not float:
         raise _refuse(clause, value)
-    return value
+    return value or 0.0  # zero has no sign here
 
 
 def _nonfinite(number: float) -> str | None:
