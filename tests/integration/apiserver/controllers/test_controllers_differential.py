@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.apiserver.strategy.conftest import Both, Server, normal
+from tests.integration.apiserver.strategy.conftest import Both
+from tests.unit.apiserver.strategy.asking import Server, normal
 
 from kapstan.components.controlplane import Options
 from kapstan.testing import environment

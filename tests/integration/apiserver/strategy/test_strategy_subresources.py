@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.integration.apiserver.strategy.conftest import Answer, normal, refusal
-from tests.integration.apiserver.strategy.objects import CASES, deployment, made, pod
+from tests.unit.apiserver.strategy.asking import Answer, Server, normal, outcome
+from tests.unit.apiserver.strategy.cases.objects import CASES, deployment, made, pod
 
 if TYPE_CHECKING:
-    from tests.integration.apiserver.strategy.conftest import Both, Server
+    from tests.integration.apiserver.strategy.conftest import Both
 
 pytestmark = pytest.mark.real
 
@@ -24,8 +24,8 @@ SET = "spread=evictions"
 def told(answer: Answer) -> Any:
     """An answer in short, for comparison."""
     if answer.status >= 300:
-        return answer.body.get("reason"), normal(answer.body["message"]), refusal(answer), answer.warnings
-    return answer.status, normal(answer.body), answer.warnings
+        return answer.body.get("reason"), normal(answer.body["message"]), outcome(answer), answer.warnings
+    return outcome(answer), answer.warnings
 
 
 async def alike(both: Both, story: Callable[..., Awaitable[list[Answer]]], *details: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tests.integration.apiserver.strategy.objects import CONTAINER, Object
+from tests.unit.apiserver.strategy.cases.objects import CONTAINER, Object
 
 OTHER = {"matchLabels": {"app": "other"}}
 LATER = "2030-01-01T00:00:00Z"

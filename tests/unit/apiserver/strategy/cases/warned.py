@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.integration.apiserver.strategy.objects import (
+from tests.unit.apiserver.strategy.cases.objects import (
     CONTAINER,
     TEMPLATE,
     Object,
@@ -17,7 +17,7 @@ from tests.integration.apiserver.strategy.objects import (
     stateful_set,
     volume,
 )
-from tests.integration.apiserver.strategy.refused import endpoint, named, peer, port
+from tests.unit.apiserver.strategy.cases.refused import endpoint, named, peer, port
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from tests.integration.apiserver.strategy.objects import (
+from tests.unit.apiserver.strategy.cases.objects import (
     CASES,
     CONTAINER,
     SELECTOR,
