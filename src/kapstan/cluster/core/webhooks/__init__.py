@@ -1,0 +1,12 @@
+"""Webhooks of core's kinds: defaults and rules that a schema cannot express.
+
+Each is a pure function with its declaration; `WEBHOOKS` is what a manager serves.
+"""
+
+from kapstan.cluster.core.webhooks.cluster import default_cluster, validate_cluster
+from kapstan.cluster.core.webhooks.machine import default_machine, validate_machine
+from kapstan.cluster.core.webhooks.machinedrainrule import validate_machine_drain_rule
+
+__all__ = ("WEBHOOKS",)
+
+WEBHOOKS = (default_cluster, validate_cluster, default_machine, validate_machine, validate_machine_drain_rule)
