@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 # How many tests run at once.
 JOBS   ?= auto
 # What `make test` runs on both API servers. The suites of parts that are still being built run in `make test-all`.
-STABLE := apiserver/auth client components machinery runtime samples/test_quickstart.py
+STABLE := apiserver/auth client components machinery samples/test_quickstart.py runtime/test_by_hand.py runtime/test_cachedclient.py runtime/test_informer.py runtime/test_manager.py runtime/test_serving.py 
 
 .DEFAULT_GOAL := help
 
