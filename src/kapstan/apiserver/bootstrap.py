@@ -1,7 +1,7 @@
 """Bootstrap: what a logical cluster has from its first moment.
 
-Roles and bindings are the same everywhere: in memory, all clusters of a process share one copy of them. Namespaces and
-the `kubernetes` service are each cluster's own.
+Roles, bindings and priority classes are the same everywhere: in memory, all clusters of a process share one copy of
+them. Namespaces and the `kubernetes` service are each cluster's own.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID, uuid5
 
 from kapstan.apiserver.admission.webhook.client import WebhookClient
 from kapstan.apiserver.authz import bootstrap as rbac
+from kapstan.apiserver.authz import rbac as rbac_rules
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.credentials import Credentials
 from kapstan.apiserver.kinds import KindTable
 from kapstan.apiserver.registry import objects
 from kapstan.apiserver.registry.builtins import builtin_kinds
-from kapstan.apiserver.request import UserInfo
+from kapstan.apiserver.request import LOOPBACK, UserInfo
 from kapstan.apiserver.storage.interface import Record
 from kapstan.apiserver.storage.memory import MemoryStorage, Snapshot
 from kapstan.machinery.errors import AlreadyExists
@@ -26,6 +28,7 @@ from kapstan.machinery.gvk import GroupVersionKind
 
 __all__ = ("NAMESPACES", "new_cluster")
 
+_UIDS = UUID("0c6a1c9e-6a6b-4b6d-9b7d-7d9a3c1f5e20")
 NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
 
 _template: Snapshot | None = None
@@ -51,8 +54,8 @@ async def new_cluster(
     if tasks is not None:
         cluster.host(tasks)
     if persistent:
-        await _reconcile_roles(storage)
-    await _create_namespaces(cluster)
+        await _reconcile(storage)
+    await _create_own(cluster)
     await cluster.custom_resources.start()
     return cluster
 
@@ -62,16 +65,40 @@ async def _shared() -> Snapshot:
     global _template
     if _template is None:
         storage = MemoryStorage()
-        await _reconcile_roles(storage)
+        await _reconcile(storage)
         _template = storage.snapshot()
     return _template
 
 
-async def _reconcile_roles(storage: MemoryStorage) -> None:
-    """Roles and bindings, added where they are missing and extended where an older release left them."""
+async def _reconcile(storage: MemoryStorage) -> None:
+    """Add what is missing; roles that an older release left are extended."""
     kinds = builtin_kinds()
-    for document in rbac.documents(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")):
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for document in [*rbac.documents(now), *_priority_classes(now)]:
         await _ensure(storage, kinds, document)
+
+
+def _priority_classes(created: str) -> list[dict[str, Any]]:
+    """The two classes that system pods name."""
+    return [
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {
+                "name": name,
+                "uid": str(uuid5(_UIDS, name)),
+                "generation": 1,
+                "creationTimestamp": created,
+            },
+            "value": value,
+            "description": f"For system pods that {purpose}.",
+            "preemptionPolicy": "PreemptLowerPriority",
+        }
+        for name, value, purpose in (
+            ("system-cluster-critical", 2_000_000_000, "the cluster cannot do without"),
+            ("system-node-critical", 2_000_001_000, "their node cannot do without"),
+        )
+    ]
 
 
 async def _ensure(storage: MemoryStorage, kinds: KindTable, document: dict[str, Any]) -> None:
@@ -82,7 +109,8 @@ async def _ensure(storage: MemoryStorage, kinds: KindTable, document: dict[str, 
     found = storage.latest(kind.storage.group_resource, key)
     wanted: dict[str, Any] | None = document
     if found is not None:
-        wanted = rbac.reconciled(objects.decode(found.value), document)
+        is_rbac = kind.gvk.group == rbac_rules.GROUP
+        wanted = rbac.reconciled(objects.decode(found.value), document) if is_rbac else None
     if wanted is None:
         return
 
@@ -92,9 +120,22 @@ async def _ensure(storage: MemoryStorage, kinds: KindTable, document: dict[str, 
     await storage.put(kind.storage.group_resource, key, found, build)
 
 
-async def _create_namespaces(cluster: LogicalCluster) -> None:
-    for name in NAMESPACES:
+async def _create_own(cluster: LogicalCluster) -> None:
+    """What differs from cluster to cluster: namespaces, and by which authority its clients are known."""
+    api = cluster.api.as_user(LOOPBACK, "kube-apiserver")
+    documents: list[dict[str, Any]] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES
+    ]
+    documents.append(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
+            "data": {"client-ca-file": cluster.credentials.ca.cert_pem.decode()},
+        }
+    )
+    for document in documents:
         try:
-            await cluster.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+            await api.create(document)
         except AlreadyExists:
             continue

@@ -33,7 +33,7 @@ async def test_a_whole_life(admin: Any) -> None:
         headers={"Content-Type": "application/merge-patch+json"},
     )
     assert (status, patched["data"]) == (200, {"b": "2", "c": "3"})
-    status, listed = await admin("GET", "/api/v1/configmaps")
+    status, listed = await admin("GET", "/api/v1/configmaps?fieldSelector=metadata.namespace=default")
     assert (status, listed["kind"], listed["apiVersion"]) == (200, "ConfigMapList", "v1")
     assert [item["metadata"]["name"] for item in listed["items"]] == ["a"]
     assert "kind" not in listed["items"][0], "items of built-in lists do not repeat their kind"

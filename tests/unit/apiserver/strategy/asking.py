@@ -224,7 +224,7 @@ def _rows(table: Object) -> list[Object]:
 
 
 def _ageless(cell: Any) -> Any:
-    return re.sub("^([0-9]+[smhdy])+$", "<age>", cell) if isinstance(cell, str) else cell
+    return re.sub(r"(^|\()([0-9]+[smhdy])+(?=$| ago\))", r"\1<age>", cell) if isinstance(cell, str) else cell
 
 
 # A real server fills in the status of these at once.

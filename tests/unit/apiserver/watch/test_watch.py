@@ -55,9 +55,9 @@ async def test_a_version_is_where_the_watch_goes_on(api: API) -> None:
 
 
 async def test_other_namespaces_are_not_seen(api: API) -> None:
-    async with api.watch(CONFIG_MAP, "kube-system") as events:
+    async with api.watch(CONFIG_MAP, "kube-public") as events:
         await create(api, "a")
-        metadata = {"name": "b", "namespace": "kube-system"}
+        metadata = {"name": "b", "namespace": "kube-public"}
         await api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
         assert await take(events, 1) == [("ADDED", "b")]
 
@@ -65,7 +65,7 @@ async def test_other_namespaces_are_not_seen(api: API) -> None:
 async def test_leaving_the_selection_is_a_deletion_and_joining_it_a_creation(server: EmbeddedServer) -> None:
     api = server.cluster.api
     await create(api, "a", l="x")
-    async with api.watch(CONFIG_MAP, options=ListOptions(label_selector="l=x")) as events:
+    async with api.watch(CONFIG_MAP, "default", options=ListOptions(label_selector="l=x")) as events:
         assert await take(events, 1) == [("ADDED", "a")]
         await api.patch(CONFIG_MAP, "a", "default", {"metadata": {"labels": {"l": "y"}}})
         async with asyncio.timeout(5):
@@ -90,7 +90,7 @@ async def test_a_streamed_list_ends_with_a_marked_bookmark(server: EmbeddedServe
     api = server.cluster.api
     await create(api, "a")
     options = ListOptions(send_initial_events=True, allow_watch_bookmarks=True, resource_version_match="NotOlderThan")
-    async with api.watch(CONFIG_MAP, options=options) as events, asyncio.timeout(5):
+    async with api.watch(CONFIG_MAP, "default", options=options) as events, asyncio.timeout(5):
         assert (await anext(events)).type == "ADDED"
         bookmark = await anext(events)
     assert bookmark.type == "BOOKMARK"
@@ -107,7 +107,7 @@ async def test_a_streamed_list_ends_with_a_marked_bookmark(server: EmbeddedServe
 async def test_without_initial_events_only_the_future_is_seen(api: API) -> None:
     await create(api, "a")
     options = ListOptions(send_initial_events=False, resource_version_match="NotOlderThan")
-    async with api.watch(CONFIG_MAP, options=options) as events:
+    async with api.watch(CONFIG_MAP, "default", options=options) as events:
         await asyncio.sleep(0)
         await create(api, "b")
         assert await take(events, 1) == [("ADDED", "b")]
@@ -115,13 +115,15 @@ async def test_without_initial_events_only_the_future_is_seen(api: API) -> None:
 
 async def test_bookmarks_come_now_and_then(api: API, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "BOOKMARK_INTERVAL", 0.01)
-    async with api.watch(CONFIG_MAP, options=ListOptions(allow_watch_bookmarks=True)) as events:
+    async with api.watch(CONFIG_MAP, "default", options=ListOptions(allow_watch_bookmarks=True)) as events:
         assert await take(events, 3) == [("BOOKMARK", "")] * 3
 
 
 async def test_a_watch_ends_with_a_bookmark_when_its_time_is_over(api: API, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "_BEFORE_END", 0.5)
-    async with api.watch(CONFIG_MAP, options=ListOptions(timeout_seconds=1, allow_watch_bookmarks=True)) as events:
+    async with api.watch(
+        CONFIG_MAP, "default", options=ListOptions(timeout_seconds=1, allow_watch_bookmarks=True)
+    ) as events:
         async with asyncio.timeout(5):
             found = [event.type async for event in events]
     assert found == ["BOOKMARK", "BOOKMARK"]
@@ -134,21 +136,21 @@ async def test_a_version_below_the_floor_has_expired(server: EmbeddedServer) -> 
     storage._history.limits = msgspec.structs.replace(storage._history.limits, events=0)
     storage.compact()
     options = ListOptions(resource_version=created["metadata"]["resourceVersion"])
-    async with api.watch(CONFIG_MAP, options=options) as events:
+    async with api.watch(CONFIG_MAP, "default", options=options) as events:
         with pytest.raises(Expired, match="too old resource version: "):
             await anext(events)
 
 
 async def test_a_streamed_list_of_the_future_is_refused_within_the_stream(api: API) -> None:
     options = ListOptions(send_initial_events=True, resource_version="99999", resource_version_match="NotOlderThan")
-    async with api.watch(CONFIG_MAP, options=options) as events:
+    async with api.watch(CONFIG_MAP, "default", options=options) as events:
         with pytest.raises(Timeout, match="Too large resource version"):
             await anext(events)
 
 
 async def test_what_is_no_version_is_refused_before_the_stream(api: API) -> None:
     with pytest.raises(APIError, match="invalid syntax"):
-        async with api.watch(CONFIG_MAP, options=ListOptions(resource_version="abc")):
+        async with api.watch(CONFIG_MAP, "default", options=ListOptions(resource_version="abc")):
             pass
 
 
@@ -175,7 +177,7 @@ class SlowSink:
 
 async def test_who_is_too_slow_is_cut_off_and_nobody_waits(server: EmbeddedServer) -> None:
     api = server.cluster.api
-    watching = verbs.watch(api._request("watch", CONFIG_MAP), ListOptions(), AsObject())
+    watching = verbs.watch(api._request("watch", CONFIG_MAP, "default"), ListOptions(), AsObject())
     sink = SlowSink(room=2)
     async with asyncio.timeout(5):
         task = asyncio.create_task(watching.run(sink))
@@ -189,7 +191,7 @@ async def test_who_is_too_slow_is_cut_off_and_nobody_waits(server: EmbeddedServe
 async def test_events_are_encoded_once_for_all_who_want_them_so(server: EmbeddedServer) -> None:
     api = server.cluster.api
     sinks = [SlowSink(room=100) for _ in range(3)]
-    watches = [verbs.watch(api._request("watch", CONFIG_MAP), ListOptions(), AsObject()) for _ in sinks]
+    watches = [verbs.watch(api._request("watch", CONFIG_MAP, "default"), ListOptions(), AsObject()) for _ in sinks]
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(each.run(sink)) for each, sink in zip(watches, sinks, strict=True)]
         await asyncio.sleep(0)
