@@ -66,7 +66,7 @@ class _Flavour(Struct, frozen=True):
 
 
 _CLIENTSET = _Flavour(
-    "The kinds of this project as attributes of a clientset",
+    "Clients of this project's kinds",
     (
         "from kapstan import client as generic",
         "from kapstan.client import Client",
@@ -77,7 +77,7 @@ _CLIENTSET = _Flavour(
     lambda member: _method(member, "Resources", "Resources(self._client, {alias}{namespace})"),
 )
 _INFORMERS = _Flavour(
-    "The kinds of this project as attributes: the informers that everybody shares",
+    "Informers of this project's kinds",
     ("from kapstan.runtime.factory import InformerFactory", "from kapstan.runtime.informer import Informer"),
     "class Informers:\n"
     '    """The informers of every kind of this project."""\n\n'
@@ -89,7 +89,7 @@ _INFORMERS = _Flavour(
     ),
 )
 _LISTERS = _Flavour(
-    "The kinds of this project as attributes, read from the cache",
+    "Listers of this project's kinds",
     ("from kapstan.runtime.factory import InformerFactory", "from kapstan.runtime.lister import Lister"),
     "class Listers:\n"
     '    """The listers of every kind of this project."""\n\n'
@@ -136,7 +136,7 @@ def _member(cls: type[Resource], group: str, ambiguous: bool) -> _Member:
 
 
 def _module(flavour: _Flavour, groups: list[_Group]) -> str:
-    imports = sorted({*flavour.imports, *(member.imported for group in groups for member in group.members)})
+    types = sorted({member.imported for group in groups for member in group.members})
     name, _, _ = flavour.holder.partition(":")
     top = flavour.top + "".join(
         f"\n    @property\n    def {group.attribute}(self) -> {group.class_name}:\n"
@@ -148,7 +148,9 @@ def _module(flavour: _Flavour, groups: list[_Group]) -> str:
         [
             f'"""{flavour.title}. {_NOTICE}"""\n',
             "from __future__ import annotations\n",
-            *imports,
+            *flavour.imports,
+            "",
+            *types,
             f'\n__all__ = ("{exported[0]}",)\n',
             *(f"\n{_class(group, flavour)}" for group in groups),
             f"\n{top}",

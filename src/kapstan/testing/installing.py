@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from kapstan.client import Client
+from kapstan.client import Client, NoKindMatch
 from kapstan.client.interface import metadata_of
 from kapstan.generate.crd import crds_of
 from kapstan.machinery.codec import load_yaml
@@ -76,7 +76,7 @@ async def _listed(client: Client, kind: GroupVersionKind) -> None:
         try:
             await client.list(metadata_of(kind), limit=1)
             return
-        except NotFound:
+        except (NotFound, NoKindMatch):
             await asyncio.sleep(0.02)  # there is nothing to watch: the handler is simply not there yet
 
 

@@ -40,9 +40,16 @@ def missing_rules(calls: Iterable[Call], *declaring: type[Any]) -> list[Call]:
 
 def unused_rules(calls: Iterable[Call], *declaring: type[Any]) -> list[Rule]:
     """The permissions that `@rbac` asks for and no call has used, one verb and resource each."""
-    made = list(calls)
+    made = [*calls]
+    # An informer lists if the server cannot stream what is there, so whoever watches may have to.
+    made += [call._replace(verb="list") for call in made if call.verb == "watch"]
     single = [part for cls in declaring for rule in declared_rules(cls) for part in _single(rule)]
-    return [rule for rule in single if not any(_allowed([rule], call) for call in made)]
+    return [rule for rule in single if not _admits(rule) and not any(_allowed([rule], call) for call in made)]
+
+
+def _admits(rule: Rule) -> bool:
+    """Whether a rule is asked for by an admission plugin only, when an owner reference blocks the owner's deletion."""
+    return rule.verbs == ("update",) and rule.resources[0].endswith("/finalizers")
 
 
 def _allowed(rules: Iterable[Rule], call: Call) -> bool:

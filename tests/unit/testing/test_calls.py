@@ -94,6 +94,16 @@ def test_a_declared_permission_without_a_call_is_unused() -> None:
     assert (unused.resources, unused.verbs) == (("deployments",), ("delete",))
 
 
+def test_what_a_call_need_not_show_is_not_unused() -> None:
+    """Who watches may have to list, and an update of finalizers is only ever asked for by an admission plugin."""
+
+    @rbac("", "pods", verbs="list;watch")
+    @rbac("test.kapstan.dev", "tools/finalizers", verbs="update")
+    class Watching(Reconciler[Tool]): ...
+
+    assert unused_rules([Call("watch", "", "pods")], Watching) == []
+
+
 def test_the_complaint_names_the_reconciler_and_every_rule() -> None:
     calls: list[Any] = [*DECLARED[:2], Call("list", "", "pods")]
     with pytest.raises(AssertionError) as complaint:
