@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from kapstan.client.client import Client
 from kapstan.cluster.contract.objects import ProviderObject
 from kapstan.cluster.core.external import Providers, Referenced
-from kapstan.cluster.core.reasons import Reason
+from kapstan.cluster.skeleton.reasons import Reason
 
 __all__ = ("COMPLETED", "Stage", "delete_referenced")
 

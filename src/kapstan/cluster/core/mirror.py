@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kapstan.cluster.core.conditions import false, unknown
 from kapstan.cluster.core.external import Referenced
-from kapstan.cluster.core.reasons import Reason
+from kapstan.cluster.skeleton.conditions import false, unknown
+from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.machinery.meta import Condition
 from kapstan.machinery.model import Resource
 

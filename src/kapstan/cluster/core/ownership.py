@@ -15,7 +15,7 @@ from kapstan.cluster.api.core.cluster import Cluster
 from kapstan.cluster.api.core.group import GROUP
 from kapstan.cluster.api.core.machine import Machine
 from kapstan.cluster.contract.objects import ProviderObject
-from kapstan.cluster.core import labels
+from kapstan.cluster.skeleton import labels
 from kapstan.machinery.codec import convert, to_builtins
 from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.gvk import GroupKind, GroupVersion

@@ -154,10 +154,7 @@ class Accessor:
         self._changed(self.cluster)
 
     async def _rest(self, seconds: float) -> None:
-        """Wait for news, but not for ever. A request that had its answer may have hidden that we shall end."""
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise asyncio.CancelledError
+        """Wait for news, but not for ever."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._news.wait()

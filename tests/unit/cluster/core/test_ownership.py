@@ -11,8 +11,8 @@ from kapstan.cluster.api.core.cluster import ClusterSpec
 from kapstan.cluster.api.core.common import ContractReference
 from kapstan.cluster.api.core.machine import Bootstrap, MachineSpec
 from kapstan.cluster.api.core.topology import ClusterClassReference, Topology
-from kapstan.cluster.core import labels
 from kapstan.cluster.core.ownership import NotOurs, adopted_by_cluster, adopted_by_machine
+from kapstan.cluster.skeleton import labels
 from kapstan.machinery.codec import to_builtins
 from kapstan.machinery.meta import ObjectMeta
 

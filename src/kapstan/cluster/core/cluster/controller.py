@@ -13,7 +13,6 @@ from msgspec import Raw, Struct, field
 from kapstan.client.interface import PartialObjectMetadata
 from kapstan.cluster.api.core import Cluster, ClusterClass, Machine, MachineDeployment, MachinePool, MachineSet
 from kapstan.cluster.api.core.common import ContractReference
-from kapstan.cluster.core import labels
 from kapstan.cluster.core.cluster.controlplane import reconcile_control_plane
 from kapstan.cluster.core.cluster.deletion import delete_cluster
 from kapstan.cluster.core.cluster.descendants import list_descendants
@@ -21,13 +20,14 @@ from kapstan.cluster.core.cluster.infrastructure import reconcile_infrastructure
 from kapstan.cluster.core.cluster.kubeconfig import reconcile_kubeconfig
 from kapstan.cluster.core.cluster.scope import Scope
 from kapstan.cluster.core.cluster.status import PROBE_GRACE, observe
-from kapstan.cluster.core.draft import Draft
 from kapstan.cluster.core.external import DEFINITIONS, Providers
-from kapstan.cluster.core.paused import is_paused
-from kapstan.cluster.core.phases import Phase, run_phases
-from kapstan.cluster.core.sources import Patient
 from kapstan.cluster.remote.clustercache import SECRETS, ClusterCache
 from kapstan.cluster.remote.sources import ConnectionSource
+from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.paused import is_paused
+from kapstan.cluster.skeleton.phases import Phase, run_phases
+from kapstan.cluster.skeleton.sources import Patient
 from kapstan.machinery.gvk import ObjectKey
 from kapstan.machinery.owners import add_finalizer, has_finalizer
 from kapstan.runtime.cachedclient import CachedClient

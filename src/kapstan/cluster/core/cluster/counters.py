@@ -11,8 +11,8 @@ from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, Machin
 from kapstan.cluster.api.core.cluster import ReplicaCounts
 from kapstan.cluster.contract.objects import ControlPlane
 from kapstan.cluster.core.cluster.descendants import Descendants
-from kapstan.cluster.core.conditions import ConditionType, true_on
 from kapstan.cluster.core.versions import counted, total
+from kapstan.cluster.skeleton.conditions import ConditionType, true_on
 from kapstan.machinery.owners import has_owner
 
 __all__ = ("of_control_plane", "of_group", "of_machines", "of_workers", "summed")

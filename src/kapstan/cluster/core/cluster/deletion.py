@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TypeVar
 
 from kapstan.cluster.contract.objects import ControlPlane, InfraCluster, ProviderObject
-from kapstan.cluster.core import labels
 from kapstan.cluster.core.cluster.descendants import list_descendants, machines_left
 from kapstan.cluster.core.cluster.scope import Scope
 from kapstan.cluster.core.deletion import COMPLETED, Stage, delete_referenced
 from kapstan.cluster.core.external import Referenced
-from kapstan.cluster.core.reasons import Reason
+from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.machinery.owners import remove_finalizer
 from kapstan.runtime.reconcile import Outcome
 

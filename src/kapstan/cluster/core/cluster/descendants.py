@@ -8,8 +8,8 @@ from functools import cached_property
 
 from kapstan.client.interface import metadata_of
 from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachinePool, MachineSet
-from kapstan.cluster.core import labels
-from kapstan.cluster.core.wording import shortened
+from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.wording import shortened
 from kapstan.machinery.conditions import is_false
 from kapstan.machinery.model import Resource
 from kapstan.machinery.owners import has_owner

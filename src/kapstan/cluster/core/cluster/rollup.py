@@ -12,11 +12,11 @@ from typing import NamedTuple
 from kapstan.cluster.api.core import Cluster, Machine
 from kapstan.cluster.contract.objects import ControlPlane
 from kapstan.cluster.core.cluster.descendants import Descendants
-from kapstan.cluster.core.conditions import Conditioned, ConditionType, false, get, true, unknown
 from kapstan.cluster.core.external import Referenced
-from kapstan.cluster.core.merging import Reasons, Reported, aggregate, report
-from kapstan.cluster.core.reasons import Reason
-from kapstan.cluster.core.wording import shortened
+from kapstan.cluster.skeleton.conditions import Conditioned, ConditionType, false, get, true, unknown
+from kapstan.cluster.skeleton.merging import Reasons, Reported, aggregate, report
+from kapstan.cluster.skeleton.reasons import Reason
+from kapstan.cluster.skeleton.wording import shortened
 from kapstan.machinery.meta import Condition
 from kapstan.machinery.owners import has_owner
 

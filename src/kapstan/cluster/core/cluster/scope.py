@@ -9,9 +9,9 @@ from kapstan.cluster.api.core.clusterclass import ClusterClass
 from kapstan.cluster.contract.objects import ControlPlane, InfraCluster
 from kapstan.cluster.core.cluster.descendants import Descendants
 from kapstan.cluster.core.deletion import Stage
-from kapstan.cluster.core.draft import Draft
 from kapstan.cluster.core.external import Providers, Referenced
 from kapstan.cluster.remote.health import Health
+from kapstan.cluster.skeleton.draft import Draft
 from kapstan.runtime.cachedclient import CachedClient
 from kapstan.runtime.recorder import EventRecorder
 

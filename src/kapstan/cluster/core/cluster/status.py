@@ -8,12 +8,12 @@ from kapstan.cluster.api.core.cluster import ClusterPhase, ReplicaCounts
 from kapstan.cluster.core.cluster import counters, rollup
 from kapstan.cluster.core.cluster.descendants import Descendants
 from kapstan.cluster.core.cluster.scope import Scope
-from kapstan.cluster.core.conditions import ConditionType, false, get, put, true, true_on, unknown
 from kapstan.cluster.core.deletion import Stage
-from kapstan.cluster.core.merging import Priority, PriorityFunction, Reasons, priority_of, summary
 from kapstan.cluster.core.mirror import Mirror
-from kapstan.cluster.core.reasons import Reason
-from kapstan.cluster.core.wording import rfc3339
+from kapstan.cluster.skeleton.conditions import ConditionType, false, get, put, true, true_on, unknown
+from kapstan.cluster.skeleton.merging import Priority, PriorityFunction, Reasons, priority_of, summary
+from kapstan.cluster.skeleton.reasons import Reason
+from kapstan.cluster.skeleton.wording import rfc3339
 from kapstan.machinery.meta import Condition
 from kapstan.runtime.reconcile import Outcome
 

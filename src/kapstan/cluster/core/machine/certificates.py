@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import datetime
 
-from kapstan.cluster.core import labels
 from kapstan.cluster.core.machine.scope import Scope
+from kapstan.cluster.skeleton import labels
 from kapstan.machinery.errors import KapstanError
 from kapstan.runtime.reconcile import Outcome
 

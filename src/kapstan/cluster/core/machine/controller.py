@@ -10,9 +10,6 @@ from collections.abc import Iterable, Sequence
 from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachineDrainRule, MachineSet
 from kapstan.cluster.api.core.common import ContractReference
 from kapstan.cluster.api.core.group import GROUP
-from kapstan.cluster.core import labels
-from kapstan.cluster.core.conditions import ConditionType, true_on
-from kapstan.cluster.core.draft import Draft
 from kapstan.cluster.core.external import DEFINITIONS, Providers
 from kapstan.cluster.core.machine.bootstrap import reconcile_bootstrap
 from kapstan.cluster.core.machine.certificates import reconcile_certificate_expiry
@@ -24,10 +21,13 @@ from kapstan.cluster.core.machine.node import reconcile_node
 from kapstan.cluster.core.machine.nodestatus import CONNECTION_GRACE
 from kapstan.cluster.core.machine.scope import Scope
 from kapstan.cluster.core.machine.status import observe
-from kapstan.cluster.core.paused import is_paused
-from kapstan.cluster.core.phases import Phase, run_phases
 from kapstan.cluster.remote.clustercache import ClusterCache
 from kapstan.cluster.remote.sources import ConnectionSource, NodeSource
+from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.conditions import ConditionType, true_on
+from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.paused import is_paused
+from kapstan.cluster.skeleton.phases import Phase, run_phases
 from kapstan.machinery.gvk import GroupVersion, ObjectKey
 from kapstan.machinery.owners import add_finalizer, has_finalizer, set_owner
 from kapstan.runtime.cachedclient import CachedClient

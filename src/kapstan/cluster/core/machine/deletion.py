@@ -12,13 +12,13 @@ from datetime import UTC, datetime, timedelta
 from kapstan.cluster.api.core import Machine
 from kapstan.cluster.api.core.machine import NodeReference
 from kapstan.cluster.contract.objects import BootstrapConfig, ControlPlane, InfraMachine
-from kapstan.cluster.core import labels
 from kapstan.cluster.core.deletion import COMPLETED, Stage, delete_referenced
 from kapstan.cluster.core.machine.drain import drain_node
 from kapstan.cluster.core.machine.scope import Scope
 from kapstan.cluster.core.machine.volumes import detach_volumes
-from kapstan.cluster.core.reasons import Reason
 from kapstan.cluster.remote.connection import Connection
+from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.k8s.core_v1 import Node
 from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.meta import now

@@ -11,8 +11,8 @@ from kapstan.cluster.core.deletion import Stage
 from kapstan.cluster.core.machine.eviction import evict, plan
 from kapstan.cluster.core.machine.podfilter import Judge, Judged, daemon_set_of, rules_for
 from kapstan.cluster.core.machine.scope import Scope
-from kapstan.cluster.core.reasons import Reason
 from kapstan.cluster.remote.connection import Connection
+from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.k8s.apps_v1 import DaemonSet
 from kapstan.k8s.core_v1 import Namespace, Node, Pod
 from kapstan.machinery.errors import KapstanError

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from kapstan.client.client import Client
 from kapstan.cluster.core.machine.podfilter import Judged
-from kapstan.cluster.core.wording import rfc3339, shortened
+from kapstan.cluster.skeleton.wording import rfc3339, shortened
 from kapstan.k8s.core_v1 import Pod
 from kapstan.machinery.errors import APIError, Forbidden, KapstanError, NotFound, TooManyRequests
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, field
 
 from kapstan.cluster.api.core import Machine
-from kapstan.cluster.core import labels
+from kapstan.cluster.skeleton import labels
 from kapstan.machinery.gvk import ObjectKey
 from kapstan.machinery.labels import from_labels
 from kapstan.runtime.informer import SharedInformer

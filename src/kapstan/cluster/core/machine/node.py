@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from kapstan.cluster.api.core import MachineDeployment, MachineSet
 from kapstan.cluster.api.core.machine import NodeInfo, NodeReference
-from kapstan.cluster.core import labels
 from kapstan.cluster.core.machine.nodesync import sync
 from kapstan.cluster.core.machine.scope import Scope
 from kapstan.cluster.remote.connection import Connection
 from kapstan.cluster.remote.health import NotConnected
+from kapstan.cluster.skeleton import labels
 from kapstan.k8s.core_v1 import Node
 from kapstan.machinery.codec import convert, to_builtins
 from kapstan.machinery.errors import KapstanError

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from kapstan.cluster.core.conditions import ConditionType, false, get, true, unknown
 from kapstan.cluster.core.machine.scope import Scope
-from kapstan.cluster.core.reasons import Reason
-from kapstan.cluster.core.wording import rfc3339
 from kapstan.cluster.remote.health import Health, NotConnected
+from kapstan.cluster.skeleton.conditions import ConditionType, false, get, true, unknown
+from kapstan.cluster.skeleton.reasons import Reason
+from kapstan.cluster.skeleton.wording import rfc3339
 from kapstan.k8s.core_v1 import Node, NodeCondition
 from kapstan.machinery.meta import Condition
 

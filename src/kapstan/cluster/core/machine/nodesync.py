@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 from kapstan.cluster.api.core import Machine
 from kapstan.cluster.api.core.common import MachineTaint
-from kapstan.cluster.core import labels
+from kapstan.cluster.skeleton import labels
 from kapstan.k8s.core_v1 import Node, Taint
 
 __all__ = ("annotations_for", "labels_for", "sync")

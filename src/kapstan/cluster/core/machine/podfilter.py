@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kapstan.cluster.api.core import Cluster, Machine, MachineDrainRule
 from kapstan.cluster.api.core.machinedrainrule import DrainBehavior
-from kapstan.cluster.core import labels
+from kapstan.cluster.skeleton import labels
 from kapstan.k8s.core_v1 import Pod
 from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.gvk import ObjectKey

@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from kapstan.cluster.api.core import Machine
-from kapstan.cluster.core.conditions import ConditionType, get, true
-from kapstan.cluster.core.merging import Priority, PriorityFunction, Reasons, priority_of, summary
-from kapstan.cluster.core.reasons import Reason
+from kapstan.cluster.skeleton.conditions import ConditionType, get, true
+from kapstan.cluster.skeleton.merging import Priority, PriorityFunction, Reasons, priority_of, summary
+from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.machinery.meta import Condition
 
 __all__ = ("ready",)

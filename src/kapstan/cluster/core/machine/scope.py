@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachineSet
 from kapstan.cluster.api.core.machine import MachineDeletionStatus, MachineInitialization
 from kapstan.cluster.contract.objects import BootstrapConfig, InfraMachine
-from kapstan.cluster.core import labels
 from kapstan.cluster.core.deletion import Stage
-from kapstan.cluster.core.draft import Draft
 from kapstan.cluster.core.external import Providers, Referenced
 from kapstan.cluster.core.machine.departures import Departures
 from kapstan.cluster.remote.clustercache import ClusterCache
+from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.draft import Draft
 from kapstan.k8s.core_v1 import Node
 from kapstan.runtime.cachedclient import CachedClient
 from kapstan.runtime.recorder import EventRecorder

@@ -6,15 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 from kapstan.cluster.api.core import Machine
 from kapstan.cluster.api.core.machine import MachinePhase
-from kapstan.cluster.core import labels
-from kapstan.cluster.core.conditions import ConditionType, false, get, put, true, true_on
 from kapstan.cluster.core.deletion import Stage
 from kapstan.cluster.core.machine.nodestatus import node_conditions
 from kapstan.cluster.core.machine.readiness import ready
 from kapstan.cluster.core.machine.scope import Scope
 from kapstan.cluster.core.mirror import Mirror
-from kapstan.cluster.core.reasons import Reason
 from kapstan.cluster.core.uptodate import differences, rollout_is_due
+from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.conditions import ConditionType, false, get, put, true, true_on
+from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.machinery.meta import Condition, now
 from kapstan.runtime.reconcile import Outcome, Result
 

@@ -14,9 +14,9 @@ from kapstan.cluster.core.deletion import Stage
 from kapstan.cluster.core.machine.drain import is_unreachable, judged_pods
 from kapstan.cluster.core.machine.podfilter import Judged
 from kapstan.cluster.core.machine.scope import Scope
-from kapstan.cluster.core.reasons import Reason
-from kapstan.cluster.core.wording import rfc3339, shortened
 from kapstan.cluster.remote.connection import Connection
+from kapstan.cluster.skeleton.reasons import Reason
+from kapstan.cluster.skeleton.wording import rfc3339, shortened
 from kapstan.k8s.core_v1 import Node, PersistentVolume
 from kapstan.k8s.storage_v1 import VolumeAttachment
 from kapstan.machinery.gvk import ObjectKey

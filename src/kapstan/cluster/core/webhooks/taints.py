@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kapstan.cluster.api.core.common import MachineTaint
-from kapstan.cluster.core import labels
+from kapstan.cluster.skeleton import labels
 from kapstan.machinery.names import qualified_name_errors
 from kapstan.machinery.validation import FieldError, Path
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from kapstan.cluster.core.draft import Draft
+from kapstan.cluster.skeleton.draft import Draft
 from kapstan.machinery.errors import Conflict, KapstanError
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.runtime.reconcile import Outcome, Result

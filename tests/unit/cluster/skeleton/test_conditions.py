@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.api.core.cluster import ClusterSpec
-from kapstan.cluster.core.conditions import ConditionType, false, get, put, true, unknown
+from kapstan.cluster.skeleton.conditions import ConditionType, false, get, put, true, unknown
 from kapstan.machinery.codec import to_builtins
 from kapstan.machinery.meta import ObjectMeta
 

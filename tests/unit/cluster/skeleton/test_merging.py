@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kapstan.cluster.core.conditions import false, true, unknown
-from kapstan.cluster.core.merging import Reasons, Reported, aggregate, priority_of, summary
+from kapstan.cluster.skeleton.conditions import false, true, unknown
+from kapstan.cluster.skeleton.merging import Reasons, Reported, aggregate, priority_of, summary
 from kapstan.machinery.meta import Condition
 
 REASONS = Reasons("Bad", "Unclear", "Good")

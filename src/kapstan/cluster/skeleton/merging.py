@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
-from kapstan.cluster.core.conditions import Conditioned, get
-from kapstan.cluster.core.labels import CONTROL_PLANE
-from kapstan.cluster.core.reasons import Reason
+from kapstan.cluster.skeleton.conditions import Conditioned, get
+from kapstan.cluster.skeleton.labels import CONTROL_PLANE
+from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.machinery.conditions import find
 from kapstan.machinery.meta import Condition, ConditionStatus
 from kapstan.machinery.model import Resource

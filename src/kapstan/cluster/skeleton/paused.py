@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from kapstan.cluster.api.core.cluster import Cluster
-from kapstan.cluster.core import labels
-from kapstan.cluster.core.conditions import ConditionType, false, get, put, true
-from kapstan.cluster.core.draft import Draft
-from kapstan.cluster.core.reasons import Reason
+from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.conditions import ConditionType, false, get, put, true
+from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.machinery.meta import Condition
 from kapstan.machinery.model import Resource
 
