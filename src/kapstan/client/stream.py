@@ -13,6 +13,7 @@ from pyreqwest.exceptions import PyreqwestError
 from pyreqwest.request import StreamRequest
 from pyreqwest.response import Response as HttpResponse
 
+from kapstan.client.cancellation import heeding
 from kapstan.client.failures import explain
 from kapstan.machinery.errors import ConnectionFailed
 
@@ -42,16 +43,11 @@ class Stream:
             if self._ended:
                 return None
             try:
-                chunk = await self._chunk()
+                await self._read()
             except PyreqwestError as error:
                 why = explain(error, timeout=None).why
                 await self.close()
                 raise ConnectionFailed(f"{self._what}: the stream from {self._server} broke: {why}") from None
-            if chunk is None:
-                self._end()
-                await self.close()
-            else:
-                self._split(chunk.to_bytes())
         return self._lines.popleft()
 
     async def close(self) -> None:
@@ -63,18 +59,30 @@ class Stream:
         if self._waiting is not None:  # the library cannot end what is being read
             self._woken = True
             self._waiting.cancel()
-        await self._request.__aexit__(None, None, None)
+        with heeding():
+            await self._request.__aexit__(None, None, None)
 
-    async def _chunk(self) -> Bytes | None:
+    async def _read(self) -> None:
+        """Read on; what has come is kept even if the task is cancelled in this moment."""
         task = self._waiting = asyncio.current_task()
+        assert task is not None
+        asked = task.cancelling()
         try:
-            return await self._reader.read_chunk()
+            with heeding():
+                self._keep(await self._reader.read_chunk())
         except asyncio.CancelledError:
-            if self._woken and task is not None and task.uncancel() == 0:  # it was us, and nobody else
-                return None
-            raise
+            if not self._woken or task.uncancel() > asked:  # not only by our own `close`
+                raise
         finally:
             self._waiting = None
+        if self._ended:
+            await self.close()
+
+    def _keep(self, chunk: Bytes | None) -> None:
+        if chunk is None:
+            self._end()
+        else:
+            self._split(chunk.to_bytes())
 
     def _split(self, chunk: bytes) -> None:
         first, *more = chunk.split(b"\n")

@@ -21,11 +21,12 @@ from urllib.parse import quote
 import msgspec
 from pyreqwest.client import Client as Http
 from pyreqwest.exceptions import PyreqwestError
-from pyreqwest.request import RequestBuilder
+from pyreqwest.request import RequestBuilder, StreamRequest
 from pyreqwest.response import Response as HttpResponse
 
+from kapstan.client.cancellation import heeding
 from kapstan.client.config import Config
-from kapstan.client.connections import Connections
+from kapstan.client.connections import Connections, Lane
 from kapstan.client.credentials import Credential, CredentialSource, credentials_of
 from kapstan.client.failures import explain
 from kapstan.client.limiter import RateLimiter
@@ -105,26 +106,30 @@ class Transport:
             http = await self._connections.requests(credential.identity)
             builder = self._builder(http, request, credential)
             timeout = self._timeout if request.timeout is None else timedelta(seconds=request.timeout)
-            return await builder.timeout(timeout).build().send()
+            with heeding():
+                return await builder.timeout(timeout).build().send()
 
         answer = await self._exchange(request, once)
-        return Response(answer, memoryview(await answer.bytes()))
+        with heeding():
+            return Response(answer, memoryview(await answer.bytes()))
 
     async def open(self, request: Request) -> Stream:
         """Ask for an answer that goes on; it is there as soon as the server begins it."""
         opened: list[Stream] = []
 
         async def once(credential: Credential) -> HttpResponse:
-            await _close(opened)  # one that was refused
+            await _close(opened)  # one that was refused, or came too late
             lane = await self._connections.lane(credential.identity)
             streamed = self._builder(lane.http, request, credential).streamed_read_buffer_limit(0).build_streamed()
             try:
                 async with asyncio.timeout(self.config.timeout if request.timeout is None else request.timeout):
-                    answer = await streamed.__aenter__()
+                    with heeding():
+                        answer = await streamed.__aenter__()
+                        opened.append(self._stream(answer, streamed, lane, request))  # also if we shall end
             except BaseException:
-                lane.leave()
+                if not opened:
+                    lane.leave()
                 raise
-            opened.append(Stream(answer, streamed, release=lane.leave, what=request.what, server=self.config.server))
             return answer
 
         try:
@@ -137,8 +142,9 @@ class Transport:
 
     async def close(self) -> None:
         """End everything: streams end, and requests that are under way fail."""
-        await _close(list(self._streams))
-        await self._connections.close()
+        with heeding():
+            await _close(list(self._streams))
+            await self._connections.close()
 
     async def _exchange(self, request: Request, once: Callable[[Credential], Awaitable[HttpResponse]]) -> HttpResponse:
         retries: Retries | None = None
@@ -196,6 +202,9 @@ class Transport:
             builder = builder.header("content-type", request.content_type).body_bytes(request.body)
         return builder
 
+    def _stream(self, answer: HttpResponse, streamed: StreamRequest, lane: Lane, request: Request) -> Stream:
+        return Stream(answer, streamed, release=lane.leave, what=request.what, server=self.config.server)
+
     def _observe(self, request: Request, code: str, started: float) -> None:
         if self.observer is not None:
             self.observer(request.method, self._host, code, time.perf_counter() - started)
@@ -243,7 +252,8 @@ def _prefix(request: Request) -> str:
 
 async def _refusal(answer: HttpResponse, request: Request) -> APIError:
     try:
-        body = memoryview(await answer.bytes())
+        with heeding():
+            body = memoryview(await answer.bytes())
         status = decode(body, Status)
     except PyreqwestError:  # cut while it explained itself
         body, status = memoryview(b""), Status()

@@ -34,7 +34,6 @@ from kapstan.machinery.gvk import GroupVersionKind, ObjectKey
 from kapstan.machinery.model import Resource
 from kapstan.runtime.applied import Applied, AppliedKey
 from kapstan.runtime.cache import Cache
-from kapstan.runtime.cancellation import CancellableClient
 from kapstan.runtime.informer import SharedInformer
 from kapstan.runtime.lister import field_selector, label_selector
 
@@ -43,7 +42,7 @@ __all__ = ("CachedClient",)
 R = TypeVar("R", bound=Resource)
 
 
-class CachedClient(CancellableClient):
+class CachedClient(Client):
     """A client whose reads come from a cache. `live` is the same one without."""
 
     def __init__(self, live: Client, cache: Cache, *, uncached: Collection[Kind[Any]] = ()) -> None:

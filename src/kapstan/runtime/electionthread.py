@@ -11,9 +11,9 @@ import logging
 import os
 from collections.abc import Callable
 
+from kapstan.client.client import Client
 from kapstan.client.config import Config
 from kapstan.machinery.errors import KapstanError
-from kapstan.runtime.cancellation import CancellableClient
 from kapstan.runtime.election import ElectionTimes, LeaderElector, LeaseLost
 from kapstan.runtime.loopthread import LoopThread
 from kapstan.runtime.metrics import Registry
@@ -89,7 +89,7 @@ class ElectionThread:
         from kapstan.runtime.leaselock import LeaseLock
 
         begun()
-        async with CancellableClient(self._config) as client:
+        async with Client(self._config) as client:
             elector = LeaderElector(LeaseLock(client, self._namespace, self._name), self._identity, self._times)
             self._metrics.before_scrape(lambda: self._measure(elector))
             try:

@@ -7,7 +7,7 @@ from typing import Any
 from kapstan.client.client import Client
 from kapstan.client.interface import Kind, gvk_of
 from kapstan.client.shapes import RawList
-from kapstan.runtime.cancellation import CancellableWatch
+from kapstan.client.watch import RawWatch
 from kapstan.runtime.scope import Scope
 
 __all__ = ("ClientListWatch",)
@@ -35,8 +35,8 @@ class ClientListWatch:
             continue_token=continue_token,
         )
 
-    def watch(self, *, resource_version: str, initial_events: bool, timeout: float) -> CancellableWatch:
-        watch = self._client.watch_raw(
+    def watch(self, *, resource_version: str, initial_events: bool, timeout: float) -> RawWatch:
+        return self._client.watch_raw(
             self._kind,
             self.namespace,
             labels=self._scope.labels,
@@ -47,4 +47,3 @@ class ClientListWatch:
             bookmarks=True,
             timeout=timeout,
         )
-        return CancellableWatch(watch)

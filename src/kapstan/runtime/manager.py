@@ -26,7 +26,6 @@ from kapstan.machinery.errors import ConfigError
 from kapstan.runtime.background import background
 from kapstan.runtime.builder import build
 from kapstan.runtime.cachedclient import CachedClient
-from kapstan.runtime.cancellation import CancellableClient
 from kapstan.runtime.cluster import Cluster
 from kapstan.runtime.controller import Controller
 from kapstan.runtime.declaration import ControllerDeclaration
@@ -71,7 +70,7 @@ class Manager:
         self.config = config or Config.load(self.options.kubeconfig)
         self.metrics = Registry()
         self.cluster = Cluster(
-            CancellableClient(self.config, observer=self._count_request),
+            Client(self.config, observer=self._count_request),
             scope=Scope(namespaces=self.options.namespaces),
             scopes=self.options.scopes,
             uncached=self.options.uncached,
