@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +25,11 @@ OTHER_TYPES = (
     "application/vnd.kubernetes.protobuf;stream=watch",
 )
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(shutil.which("go") is None, reason="Kubernetes' libraries are asked with the go command"),
+]
 
 
 @pytest.fixture(scope="module")

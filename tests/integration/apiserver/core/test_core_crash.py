@@ -50,9 +50,9 @@ async def serving(data: Path) -> AsyncIterator[Running]:
     )
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(60):
-            while not (await process.stdout.readline()).decode().startswith(READY):
-                assert process.returncode is None, "the server did not start"
+        async with asyncio.timeout(120):
+            while not (line := (await process.stdout.readline()).decode()).startswith(READY):
+                assert line, f"the server ended before it served, with exit code {await process.wait()}"
         config = next(load_yaml((data / "kubeconfig").read_text()))
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=_context(config, data))) as session:
             yield Running(process, session, config["clusters"][0]["cluster"]["server"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.integration.apiserver.exploring import examples
 from tests.unit.apiserver.schema.replies import comparable, reply
 from tests.unit.apiserver.schema.strategies import Case, cases
 
@@ -15,9 +16,7 @@ from .oracle import Oracle
 
 pytestmark = pytest.mark.real
 
-many = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+many = examples(150)
 
 
 def agree(oracle: Oracle, question: dict[str, Any]) -> None:
