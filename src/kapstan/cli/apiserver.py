@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -67,6 +68,7 @@ def apiserver(
 
     It has no nodes: objects are served, validated, watched and garbage collected, pods do not run.
     """
+    gc.disable()  # what is made while it starts stays: there is nothing to look for
     _log(verbose)
     where = kubeconfig or (data_dir or Path()) / "kubeconfig"
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -101,6 +103,8 @@ async def _serve(data_dir: Path | None, host: str, port: int, kubeconfig: Path, 
         _write_kubeconfig(kubeconfig, server.kubeconfig())
         click.echo(f"Serving Kubernetes at {server.url}, objects {_kept(data_dir)}. Ctrl-C ends it.")
         click.echo(f"export KUBECONFIG={kubeconfig}")
+        gc.freeze()
+        gc.enable()
         await stop.wait()
 
 

@@ -1,35 +1,28 @@
 """Calling webhooks over HTTPS.
 
 One client serves every logical cluster of a process. Failures are told in the words of Go's client, which people know
-from kube-apiserver and search for.
+from kube-apiserver and search for. A cluster without webhooks never loads an HTTP client (`transport`).
 """
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import binascii
-import errno
 import json
 import ssl
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
-
-import aiohttp
 
 from kapstan.apiserver.admission.webhook.configuration import ClientConfig
 from kapstan.machinery.golang import quote
 
-__all__ = ("CallFailed", "ServiceResolver", "WebhookClient")
+if TYPE_CHECKING:
+    from kapstan.apiserver.admission.webhook.transport import Transport
 
-_LIMIT = 3 * 1024 * 1024
-_HEADERS = {
-    "User-Agent": "kube-apiserver-admission",
-    "Accept": "application/json, */*",
-    "Content-Type": "application/json",
-}
+__all__ = ("MAX_ANSWER", "CallFailed", "ServiceResolver", "Target", "WebhookClient")
+
+MAX_ANSWER = 3 * 1024 * 1024
 _REASONS = {
     400: "the server rejected our request for an unknown reason",
     401: "the server has asked for the client to provide credentials",
@@ -54,7 +47,9 @@ class ServiceResolver(Protocol):
         """Host and port; LookupError, with a text for a person, if nowhere."""
 
 
-class _Target(NamedTuple):
+class Target(NamedTuple):
+    """Where a webhook is."""
+
     shown: str  # the URL as messages show it
     url: str  # the URL to connect to
     host: str
@@ -66,7 +61,7 @@ class WebhookClient:
     """Makes the calls; `close` it when the process is done."""
 
     def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
+        self._transport: Transport | None = None
 
     async def call(self, config: ClientConfig, body: bytes, *, timeout: int, resolve: ServiceResolver) -> Any:
         """POST a document and return the decoded answer; CallFailed if there is none."""
@@ -76,48 +71,34 @@ class WebhookClient:
         except LookupError as error:
             raise CallFailed(f'Post "{_service_url(config, suffix)}": {error.args[0]}') from error
         try:
-            async with asyncio.timeout(timeout):
-                return await self._post_again(target, config, body)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            # TimeoutError is an OSError
-            raise CallFailed(f"Post {quote(target.shown)}: {_explained(error, target)}") from error
+            context = _context(config.ca_bundle)
+        except ValueError as error:
+            raise CallFailed(f"Post {quote(target.shown)}: {error}") from error
+        return _answer(*await self._opened().post(target, body, context, timeout=timeout))
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._transport is not None:
+            await self._transport.close()
+            self._transport = None
 
-    async def _post_again(self, target: _Target, config: ClientConfig, body: bytes) -> Any:
-        """A connection that was kept open may have been closed at the other end: once, that is no failure."""
-        try:
-            return await self._post(target, config, body)
-        except (aiohttp.ServerDisconnectedError, ConnectionError):
-            return await self._post(target, config, body)
+    def _opened(self) -> Transport:
+        if self._transport is None:
+            from kapstan.apiserver.admission.webhook.transport import Transport
 
-    async def _post(self, target: _Target, config: ClientConfig, body: bytes) -> Any:
-        if self._session is None:
-            connector = aiohttp.TCPConnector(limit=0)  # one slow webhook must not keep the others waiting
-            timeout = aiohttp.ClientTimeout(total=None)
-            self._session = aiohttp.ClientSession(connector=connector, headers=_HEADERS, timeout=timeout)
-        headers = {"Host": urlsplit(target.shown).netloc} if target.server_name else {}
-        async with self._session.post(
-            target.url, data=body, headers=headers, ssl=_context(config.ca_bundle), server_hostname=target.server_name
-        ) as response:
-            data = await response.content.read(_LIMIT + 1)
-            content_type = response.headers.get("Content-Type", "")
-            return _answer(response.status, content_type, data)
+            self._transport = Transport()
+        return self._transport
 
 
-def _target(config: ClientConfig, suffix: str, resolve: ServiceResolver) -> _Target:
+def _target(config: ClientConfig, suffix: str, resolve: ServiceResolver) -> Target:
     if config.service is None:
         parts = urlsplit(config.url)
-        return _Target(config.url + suffix, config.url + suffix, parts.hostname or "", parts.port or 443, None)
+        return Target(config.url + suffix, config.url + suffix, parts.hostname or "", parts.port or 443, None)
     service = config.service
     host, port = resolve(service.namespace, service.name, service.port)
     path = service.path if service.path.startswith("/") else f"/{service.path}"
     shown_host = f"[{host}]" if ":" in host else host
     url = f"https://{shown_host}:{port}{path}{suffix}"
-    return _Target(_service_url(config, suffix), url, host, port, f"{service.name}.{service.namespace}.svc")
+    return Target(_service_url(config, suffix), url, host, port, f"{service.name}.{service.namespace}.svc")
 
 
 def _service_url(config: ClientConfig, suffix: str) -> str:
@@ -140,8 +121,8 @@ def _context(ca_bundle: str) -> ssl.SSLContext:
 
 
 def _answer(status: int, content_type: str, data: bytes) -> Any:
-    if len(data) > _LIMIT:
-        raise CallFailed(f"the answer is larger than {_LIMIT} bytes")
+    if len(data) > MAX_ANSWER:
+        raise CallFailed(f"the answer is larger than {MAX_ANSWER} bytes")
     if not 200 <= status < 300:
         raise CallFailed(_rejected(status, content_type, data))
     if not data:
@@ -169,40 +150,3 @@ def _rejected(status: int, content_type: str, data: bytes) -> str:
     if status >= 500:
         return f"an error on the server ({quote(text)}) has prevented the request from succeeding"
     return f"the server responded with the status code {status} but did not return more information"
-
-
-def _explained(error: BaseException, target: _Target) -> str:
-    """The failure as Go's client tells it."""
-    explain: list[tuple[type[BaseException], Callable[[Any, _Target], str]]] = [
-        (TimeoutError, lambda _, __: "context deadline exceeded"),
-        (aiohttp.ClientConnectorCertificateError, _certificate_problem),
-        (aiohttp.ClientConnectorDNSError, lambda _, at: f"dial tcp: lookup {at.host}: no such host"),
-        (aiohttp.ClientConnectorError, _connection_problem),
-        (aiohttp.ServerDisconnectedError, lambda _, __: "EOF"),
-    ]
-    for kind, words in explain:
-        if isinstance(error, kind):
-            return words(error, target)
-    return str(error) or type(error).__name__
-
-
-def _certificate_problem(error: aiohttp.ClientConnectorCertificateError, target: _Target) -> str:
-    inner = error.certificate_error
-    name = target.server_name or target.host
-    message = getattr(inner, "verify_message", "") or str(inner)
-    if "ismatch" in message:
-        why = f"certificate is not valid for {name}"
-    elif "expired" in message or "not yet valid" in message:
-        why = "certificate has expired or is not yet valid"
-    else:
-        why = "certificate signed by unknown authority"
-    return f"tls: failed to verify certificate: x509: {why}"
-
-
-def _connection_problem(error: aiohttp.ClientConnectorError, target: _Target) -> str:
-    at = f"dial tcp {target.host}:{target.port}"
-    if error.os_error.errno == errno.ECONNREFUSED:
-        return f"{at}: connect: connection refused"
-    if isinstance(error.os_error, ssl.SSLError):
-        return f"tls: {error.os_error.reason or error.os_error}"
-    return f"{at}: connect: {error.os_error.strerror or error.os_error}"

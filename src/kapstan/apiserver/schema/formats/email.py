@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 __all__ = ("is_email",)
 
@@ -15,10 +16,15 @@ _COMMENT = rf"(?:{_SPACE}\((?:[^()\\\x00-\x08\x0a-\x1f\x7f]|\\[\x20-\x7e])*+\))*
 _ADDRESS = rf"(?:{_DOT_ATOM}|(?!\"\"){_QUOTED})@{_SPACE}(?:{_DOT_ATOM}|{_DOMAIN_LITERAL})"
 _PHRASE = rf"(?:{_SPACE}(?:{_QUOTED}|(?:{_ATEXT}|\.)++))*+"
 
-_PLAIN_RE = re.compile(rf"{_COMMENT}{_ADDRESS}{_COMMENT}")
-_NAMED_RE = re.compile(rf"{_COMMENT}{_PHRASE}{_COMMENT}<{_SPACE}{_ADDRESS}{_SPACE}>{_COMMENT}")
-
 
 def is_email(text: str) -> bool:
     """Whether the text is one address."""
-    return (_PLAIN_RE.fullmatch(text) or _NAMED_RE.fullmatch(text)) is not None
+    plain, named = _patterns()
+    return (plain.fullmatch(text) or named.fullmatch(text)) is not None
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compiled when the first address is seen: with all of Unicode in it that takes longer than to load a module."""
+    plain = re.compile(rf"{_COMMENT}{_ADDRESS}{_COMMENT}")
+    return plain, re.compile(rf"{_COMMENT}{_PHRASE}{_COMMENT}<{_SPACE}{_ADDRESS}{_SPACE}>{_COMMENT}")
