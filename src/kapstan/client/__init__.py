@@ -11,6 +11,7 @@ Names are imported when they are first used, so that whoever needs only a part l
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ if TYPE_CHECKING:
     from kapstan.client.shapes import RawEvent, RawList
     from kapstan.client.transport import Observer, user_agent
     from kapstan.client.watch import RawWatch, Watch
+
+# The allocator inside the HTTP library (mimalloc) reads its settings when the library is loaded, which only modules of
+# this package do; so they are made here, before any of them. By default it commits arenas in advance and keeps what a
+# large answer once needed: not to do so saves a manager with 10,000 cached objects 18 of 85 MB, at no cost in time.
+os.environ.setdefault("MIMALLOC_ARENA_EAGER_COMMIT", "0")
+os.environ.setdefault("MIMALLOC_PURGE_DELAY", "0")
 
 _MODULES = {
     "client": ("Client",),

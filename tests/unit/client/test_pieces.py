@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import runpy
 import subprocess
 import sys
@@ -160,3 +161,14 @@ def test_each_attribute_of_the_clientset_is_the_kind_that_it_says() -> None:
             seen.add(declared.__resource__.gvk)
     assert len(seen) > 60
     assert isinstance(clientset.of(core.Pod), type(clientset.core_v1.pods()))
+
+
+def test_the_allocator_is_told_to_give_memory_back_before_it_is_loaded() -> None:
+    code = (
+        "import os, sys, kapstan.client; assert 'pyreqwest' not in sys.modules;"
+        "print(os.environ['MIMALLOC_ARENA_EAGER_COMMIT'], os.environ['MIMALLOC_PURGE_DELAY'])"
+    )
+    environment = {**os.environ, "MIMALLOC_PURGE_DELAY": "7"}
+    environment.pop("MIMALLOC_ARENA_EAGER_COMMIT", None)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert said.stdout.split() == ["0", "7"], "what the operator of the process says, counts"
