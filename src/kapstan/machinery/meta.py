@@ -104,12 +104,16 @@ class ListMeta(Model):
 
 
 class Condition(Model):
-    """One observation about an object's state."""
+    """One observation about an object's state.
+
+    The API demands reason, message and lastTransitionTime: the texts are written even when they are empty, which their
+    default being made anew each time achieves; a time that nobody has set is left for the server to complain about.
+    """
 
     type: str
     status: ConditionStatus
-    reason: str = ""
-    message: str = ""
+    reason: str = field(default_factory=str)
+    message: str = field(default_factory=str)
     last_transition_time: Time | None = None
     observed_generation: Int64 | None = None
 

@@ -21,7 +21,7 @@ from kapstan.machinery import conditions
 from kapstan.machinery.codec import convert, to_builtins
 from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.meta import Condition, ConditionStatus, ObjectMeta
-from kapstan.machinery.patch import diff
+from kapstan.machinery.patch import diff, replaces_list
 
 if TYPE_CHECKING:
     from kapstan.client.client import Client
@@ -95,18 +95,12 @@ class StatusDraft(Generic[S]):
         if not changes:
             return
         body: dict[str, Any] = {"status": changes}
-        if _has_list(changes):
+        if replaces_list(self._before, changes):
             body["metadata"] = {"resourceVersion": self._obj.metadata.resource_version}
         written = await self._client.patch(self._obj, Patch.merge(body), subresource="status")
         self._obj.status = written.status
         self._obj.metadata.resource_version = written.metadata.resource_version
         vars(self)["_before"] = after
-
-
-def _has_list(value: Any) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_list, value.values()))
-    return isinstance(value, list)
 
 
 def _status_type(obj: HasStatus[S]) -> type[S]:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from kapstan.machinery.codec import decode, encode, to_builtins
 from kapstan.machinery.conditions import find, is_false, is_true, remove, set_condition, summary
 from kapstan.machinery.meta import Condition
 
@@ -31,6 +32,16 @@ def test_a_new_status_moves_the_transition_time() -> None:
     set_condition(conditions, "Ready", False, reason="Down", at=LATER)
     assert is_false(conditions, "Ready")
     assert conditions[0].last_transition_time == LATER
+
+
+def test_what_the_api_demands_of_a_condition_is_always_written() -> None:
+    """A CRD that has conditions requires reason and message, and an empty message is one."""
+    conditions: list[Condition] = []
+    set_condition(conditions, "Ready", True, reason="Up", at=EARLIER)
+    assert to_builtins(conditions) == [
+        {"type": "Ready", "status": "True", "reason": "Up", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    ]
+    assert decode(encode(conditions), list[Condition]) == conditions
 
 
 def test_remove_says_whether_it_was_there() -> None:

@@ -100,6 +100,21 @@ async def test_conditions_carry_the_generation_and_are_guarded_by_the_version() 
     assert len(server.patches) == 1
 
 
+async def test_taking_a_list_away_is_guarded_by_the_version_too() -> None:
+    server = Server()
+    async with draft(server, thing(conditions=[Condition(type="Ready", status="True")])) as status:
+        status.conditions = []
+    assert server.patches == [{"metadata": {"resourceVersion": "7"}, "status": {"conditions": None}}]
+
+
+async def test_an_empty_message_of_a_condition_is_written() -> None:
+    """The API demands one."""
+    server = Server()
+    async with draft(server, thing()) as status:
+        status.set_condition("Ready", True, reason="Done")
+    assert server.patches[0]["status"]["conditions"][0]["message"] == ""
+
+
 async def test_a_status_that_is_not_there_yet_is_made() -> None:
     server, obj = Server(), thing(Maybe)
     async with draft(server, obj) as status:

@@ -13,7 +13,7 @@ from kapstan.client.interface import Patch
 from kapstan.machinery.codec import to_builtins
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.machinery.model import Resource
-from kapstan.machinery.patch import diff
+from kapstan.machinery.patch import diff, replaces_list
 
 __all__ = ("Draft",)
 
@@ -32,7 +32,7 @@ class Draft(Generic[R]):
     def __init__(self, client: Client, obj: R) -> None:
         self._client = client
         self.obj = obj
-        self._before = _document(obj)
+        self._before = to_builtins(obj)
 
     @property
     def gone(self) -> bool:
@@ -41,18 +41,18 @@ class Draft(Generic[R]):
 
     async def save(self) -> None:
         """Write metadata and spec, if they have changed. The object's version and generation are then the new ones."""
-        after = _document(self.obj)
+        after = to_builtins(self.obj)
         changes = diff(_but_status(self._before), _but_status(after))
         if not changes:
             return
         written = await self._patch(changes)
         obj: _Object = self.obj  # type: ignore[assignment]
         obj.metadata, obj.spec = written.metadata, written.spec
-        self._before = _document(written) | {"status": self._before.get("status", {})}
+        self._before = to_builtins(written) | {"status": self._before.get("status", {})}
 
     async def save_status(self) -> None:
         """Write the status, if it has changed."""
-        after = _document(self.obj).get("status", {})
+        after = to_builtins(self.obj).get("status", {})
         changes = diff(self._before.get("status", {}), after)
         if not changes:
             return
@@ -62,26 +62,10 @@ class Draft(Generic[R]):
         self._before["status"] = after
 
     async def _patch(self, changes: dict[str, Any], *, subresource: str = "") -> Any:
-        if _touches_list(self._before, changes):
+        if replaces_list(self._before, changes):
             changes.setdefault("metadata", {})["resourceVersion"] = self._before["metadata"]["resourceVersion"]
         return await self._client.patch(self.obj, Patch.merge(changes), subresource=subresource)
 
 
-def _document(obj: Resource) -> dict[str, Any]:
-    """An object as it is written. The API demands of a condition that it has a message, even an empty one."""
-    document: dict[str, Any] = to_builtins(obj)
-    for condition in document.get("status", {}).get("conditions", ()):
-        condition.setdefault("message", "")
-    return document
-
-
 def _but_status(document: dict[str, Any]) -> dict[str, Any]:
     return {name: part for name, part in document.items() if name != "status"}
-
-
-def _touches_list(before: Any, change: Any) -> bool:
-    """Whether a change makes a list, replaces one or takes one away."""
-    if isinstance(change, dict):
-        known = before if isinstance(before, dict) else {}
-        return any(_touches_list(known.get(name), part) for name, part in change.items())
-    return isinstance(change, list) or isinstance(before, list)

@@ -7,7 +7,7 @@ from typing import Any
 
 from kapstan.machinery.errors import BadRequest
 
-__all__ = ("apply_merge_patch", "diff")
+__all__ = ("apply_merge_patch", "diff", "replaces_list")
 
 
 def apply_merge_patch(document: Mapping[str, Any], patch: Any) -> Any:
@@ -57,6 +57,18 @@ def diff(old: Mapping[str, Any], new: Mapping[str, Any], *, resource_version: st
         metadata = patch.get("metadata") or {}
         patch["metadata"] = {**metadata, "resourceVersion": resource_version}
     return patch
+
+
+def replaces_list(old: Any, patch: Any) -> bool:
+    """Whether a patch of `old` makes a list, replaces one or takes one away.
+
+    It does so as a whole, with whatever others have put there meanwhile: such a patch should carry the version of what
+    it was computed from.
+    """
+    if isinstance(patch, dict):
+        known = old if isinstance(old, dict) else {}
+        return any(replaces_list(known.get(key), part) for key, part in patch.items())
+    return isinstance(patch, list) or isinstance(old, list)
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

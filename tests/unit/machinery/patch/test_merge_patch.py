@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kapstan.machinery.errors import BadRequest
-from kapstan.machinery.patch import apply_merge_patch, diff
+from kapstan.machinery.patch import apply_merge_patch, diff, replaces_list
 
 scalars = st.one_of(st.booleans(), st.integers(-2, 2), st.sampled_from([0.5, 1.0]), st.sampled_from(["", "x"]))
 values = st.recursive(
@@ -88,3 +88,17 @@ def test_a_resource_version_makes_the_patch_conditional() -> None:
 
 def test_an_unchanged_object_needs_no_patch_even_with_a_resource_version() -> None:
     assert diff({"a": 1}, {"a": 1}, resource_version="7") == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "patch", "expected"),
+    [
+        ({}, {"a": 1}, False),
+        ({"a": [1]}, {"b": {"c": None}}, False),
+        ({}, {"a": {"b": []}}, True),
+        ({"a": {"b": [1]}}, {"a": {"b": None}}, True),
+        ({"a": [1]}, {"a": "text"}, True),
+    ],
+)
+def test_it_is_known_whether_a_patch_replaces_a_list(old: Any, patch: Any, expected: bool) -> None:
+    assert replaces_list(old, patch) is expected
