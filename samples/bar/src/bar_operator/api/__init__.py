@@ -1,0 +1,4 @@
+# Copyright The Kapstan Authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The kinds that this operator defines."""

@@ -1,0 +1,4 @@
+# Copyright The Kapstan Authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The controllers of this operator."""
