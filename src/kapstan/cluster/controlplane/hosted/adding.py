@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec.structs import replace
-
 from kapstan.cluster.api.controlplane.hosted import RuntimeType
 from kapstan.cluster.controlplane.hosted.controller import HostedControlPlaneReconciler
 from kapstan.cluster.controlplane.hosted.runtime.interface import Runtime
@@ -18,6 +16,7 @@ from kapstan.cluster.controlplane.hosted.webhook import (
     validate_hosted_control_plane,
     validate_hosted_control_plane_template,
 )
+from kapstan.cluster.skeleton.adding import add_controller
 from kapstan.runtime.manager import Manager
 
 __all__ = ("add_hosted_control_planes",)
@@ -30,9 +29,6 @@ def add_hosted_control_planes(
 
     The runtimes are entered already, and left after the manager ends.
     """
-    reconciler = HostedControlPlaneReconciler(runtimes, manager.metrics)
-    declaration = HostedControlPlaneReconciler.__controller__
-    assert declaration is not None
-    manager.add_controller(reconciler, replace(declaration, sources=(*declaration.sources, *reconciler.sources())))
+    add_controller(manager, HostedControlPlaneReconciler(runtimes, manager.metrics))
     if webhooks:
         manager.add(validate_hosted_control_plane, validate_hosted_control_plane_template)

@@ -23,20 +23,20 @@ from kapstan.cluster.controlplane.hosted.endpoint import ensure_endpoint, publis
 from kapstan.cluster.controlplane.hosted.kubeconfig import ensure_kubeconfig
 from kapstan.cluster.controlplane.hosted.metrics import HostedMetrics, Milestones
 from kapstan.cluster.controlplane.hosted.runtime.interface import Instance, Runtime
-from kapstan.cluster.controlplane.hosted.saving import save_status
 from kapstan.cluster.controlplane.hosted.scope import Scope, Step
 from kapstan.cluster.controlplane.hosted.settings import settings_of
 from kapstan.cluster.controlplane.hosted.status import (
     ConditionType,
     observe_deletion,
     observe_invalid,
-    observe_pause,
     observe_status,
 )
 from kapstan.cluster.controlplane.hosted.tenants import REPEAT, Tenants
 from kapstan.cluster.controlplane.hosted.upgrade import VersionRefused, with_permitted_version
 from kapstan.cluster.controlplane.hosted.validation import validate
 from kapstan.cluster.pki.secrets import CLUSTER_NAME_LABEL
+from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.paused import is_paused
 from kapstan.k8s.core_v1 import Secret
 from kapstan.machinery import conditions
 from kapstan.machinery.codec import convert, to_builtins
@@ -54,7 +54,6 @@ __all__ = ("FINALIZER", "HostedControlPlaneReconciler")
 
 FINALIZER = "controlplane.cluster.x-k8s.io/hosted"
 
-_PAUSED = "cluster.x-k8s.io/paused"
 # Each step, and the condition that tells if it fails; after one that does, the others are not tried.
 _STEPS: tuple[tuple[ConditionType, Step], ...] = (
     (ConditionType.CERTIFICATES_AVAILABLE, ensure_authorities),
@@ -105,31 +104,32 @@ class HostedControlPlaneReconciler(Reconciler[HostedControlPlane]):
         return [ObjectKey(cluster.namespace, ref.name)]
 
     async def reconcile(self, control_plane: HostedControlPlane) -> Outcome:
-        before = convert(to_builtins(control_plane.status), HostedControlPlaneStatus)
         cluster = await self._cluster_of(control_plane)
         if cluster is None and not control_plane.deleting:
             return None  # core has not said yet whose it is; it does so by changing the object
-        paused = _why_paused(control_plane, cluster)
-        observe_pause(control_plane, paused)
-        if paused:
-            await save_status(self.client, control_plane, before)
+        draft = Draft(self.client, control_plane)
+        if await is_paused(draft, cluster):
             return None
         if control_plane.deleting or cluster is None:
-            await self._delete(control_plane, cluster, before)
+            await self._delete(draft, cluster)
             return None
-        return await self._keep(control_plane, cluster, before)
+        return await self._keep(draft, cluster)
 
-    async def _keep(self, plane: HostedControlPlane, cluster: Cluster, before: HostedControlPlaneStatus) -> Outcome:
+    async def _keep(self, draft: Draft[HostedControlPlane], cluster: Cluster) -> Outcome:
+        plane = draft.obj
         if errors := validate(plane):
             observe_invalid(plane, aggregate(errors))
-            await save_status(self.client, plane, before)
+            await draft.save_status()
             raise TerminalError(aggregate(errors))
-        await self._hold(plane)
+        # Nothing is done for a control plane that could vanish before it is undone.
+        add_finalizer(plane, FINALIZER)
+        await draft.save()
+        before = convert(to_builtins(plane.status), HostedControlPlaneStatus)
         scope = self._scope(plane, cluster)
         await self._take_steps(scope)
         observe_status(scope)
         self._tell(scope, before)
-        await save_status(self.client, plane, before)
+        await draft.save_status()
         for failure in scope.failures.values():
             if not isinstance(failure, VersionRefused):  # trying again would not change it
                 raise failure
@@ -173,17 +173,8 @@ class HostedControlPlaneReconciler(Reconciler[HostedControlPlane]):
         name = plane.metadata.labels.get(CLUSTER_NAME_LABEL)
         return await self.client.find(Cluster, name, plane.namespace) if name else None
 
-    async def _hold(self, plane: HostedControlPlane) -> None:
-        """Nothing is done for a control plane that could vanish before it is undone."""
-        if has_finalizer(plane, FINALIZER):
-            return
-        async with self.client.edit(plane, optimistic_lock=True) as draft:
-            add_finalizer(draft, FINALIZER)
-        plane.metadata = draft.metadata
-
-    async def _delete(
-        self, plane: HostedControlPlane, cluster: Cluster | None, before: HostedControlPlaneStatus
-    ) -> None:
+    async def _delete(self, draft: Draft[HostedControlPlane], cluster: Cluster | None) -> None:
+        plane = draft.obj
         if not has_finalizer(plane, FINALIZER):
             return
         instance = instance_of(plane)
@@ -192,12 +183,12 @@ class HostedControlPlaneReconciler(Reconciler[HostedControlPlane]):
             await delete_control_plane(self.live, plane, _cluster_key(plane, cluster), runtime, self._tenants, instance)
         except KapstanError as error:
             observe_deletion(plane, error)
-            await save_status(self.client, plane, before)
+            await draft.save_status()
             raise
         self._metrics.forget(plane.key)
         self._milestones.forget(plane.uid)
-        async with self.client.edit(plane, optimistic_lock=True) as draft:
-            remove_finalizer(draft, FINALIZER)
+        remove_finalizer(plane, FINALIZER)
+        await draft.save()
 
     def _tell(self, scope: Scope, before: HostedControlPlaneStatus) -> None:
         """Say what is worth an event or a metric."""
@@ -224,13 +215,6 @@ def _cluster_key(plane: HostedControlPlane, cluster: Cluster | None) -> ObjectKe
     """The cluster may be gone already; its name is what the Secrets are named by."""
     name = cluster.name if cluster else plane.metadata.labels.get(CLUSTER_NAME_LABEL)
     return ObjectKey(plane.namespace, name) if name else None
-
-
-def _why_paused(plane: HostedControlPlane, cluster: Cluster | None) -> list[str]:
-    reasons = ["Cluster spec.paused is set to true"] if cluster and cluster.spec.paused else []
-    if _PAUSED in plane.metadata.annotations:
-        reasons.append(f"HostedControlPlane has the {_PAUSED} annotation")
-    return reasons
 
 
 def _next_look(scope: Scope) -> float:

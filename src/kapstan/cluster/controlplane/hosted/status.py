@@ -28,7 +28,7 @@ from kapstan.cluster.pki.secrets import CLUSTER_NAME_LABEL
 from kapstan.machinery import conditions
 from kapstan.machinery.meta import ConditionStatus
 
-__all__ = ("ConditionType", "observe_deletion", "observe_invalid", "observe_pause", "observe_status")
+__all__ = ("ConditionType", "observe_deletion", "observe_invalid", "observe_status")
 
 
 class ConditionType(StrEnum):
@@ -85,14 +85,6 @@ def observe_status(scope: Scope) -> None:
     status.conditions.sort(key=_place)
     if not scope.failures:
         status.observed_generation = scope.control_plane.metadata.generation or None
-
-
-def observe_pause(control_plane: HostedControlPlane, reasons: list[str]) -> None:
-    if reasons:
-        _put(control_plane, ConditionType.PAUSED, True, "Paused", ", ".join(reasons))
-    else:
-        _put(control_plane, ConditionType.PAUSED, False, "NotPaused")
-    control_plane.status.conditions.sort(key=_place)
 
 
 def observe_deletion(control_plane: HostedControlPlane, error: Exception | None = None) -> None:
