@@ -58,6 +58,7 @@ class LogicalCluster:
         self.storage = storage
         self.credentials = credentials
         self.address = ""
+        self.version = ""  # of Kubernetes, that it says it is; nothing says what it behaves like
         self.kinds = KindTable(builtin_kinds())
         self.watches = Watches()
         self.checks: dict[str, Check] = {"ping": _fine, "log": _fine, "etcd": lambda: storage.problem}

@@ -6,7 +6,8 @@ import base64
 import binascii
 import hmac
 import re
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from kapstan.apiserver.authn.identity import BOOTSTRAPPERS
@@ -15,32 +16,62 @@ from kapstan.apiserver.storage.interface import Storage
 from kapstan.machinery import codec
 from kapstan.machinery.gvk import GroupResource
 
-__all__ = ("authenticate_bootstrap_token",)
+__all__ = ("SECRETS", "BootstrapToken", "authenticate_bootstrap_token", "token_of")
 
-_SECRETS = GroupResource("", "secrets")
+SECRETS = GroupResource("", "secrets")
+
 _TOKEN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 _GROUP = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]")
 _TYPE = "bootstrap.kubernetes.io/token"
+_PREFIX = "bootstrap-token-"
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class BootstrapToken:
+    """A token as its Secret tells of it."""
+
+    id: str
+    secret: str = field(repr=False)
+    authentication: bool
+    signing: bool
+    extra_groups: str
+    # None never expires.
+    expiration: datetime | None
+
+    def expired(self, now: datetime) -> bool:
+        return self.expiration is not None and self.expiration <= now
+
+
+def token_of(secret: dict[str, Any]) -> BootstrapToken | None:
+    """The token that a Secret holds; None if it holds none."""
+    metadata, data = secret["metadata"], _data(secret)
+    id = data.get("token-id", "")
+    if metadata.get("deletionTimestamp") or secret.get("type") != _TYPE or metadata["name"] != _PREFIX + id:
+        return None
+    if not _TOKEN.fullmatch(f"{id}.{data.get('token-secret', '')}"):
+        return None
+    return BootstrapToken(
+        id,
+        data["token-secret"],
+        authentication=data.get("usage-bootstrap-authentication") == "true",
+        signing=data.get("usage-bootstrap-signing") == "true",
+        extra_groups=data.get("auth-extra-groups", ""),
+        expiration=_time(data.get("expiration", "")),
+    )
 
 
 def authenticate_bootstrap_token(storage: Storage, token: str, now: datetime) -> UserInfo | None:
     """Whom a token stands for; None if it is no valid bootstrap token."""
     match = _TOKEN.fullmatch(token)
-    record = storage.get(_SECRETS, f"kube-system/bootstrap-token-{match[1]}") if match else None
-    if match is None or record is None:
+    record = storage.get(SECRETS, f"kube-system/{_PREFIX}{match[1]}") if match else None
+    known = token_of(codec.decode_any(record.value)) if record is not None else None
+    if match is None or known is None or not hmac.compare_digest(known.secret.encode(), match[2].encode()):
         return None
-    secret = codec.decode_any(record.value)
-    if secret["metadata"].get("deletionTimestamp") or secret.get("type") != _TYPE:
+    groups = _groups(known.extra_groups)
+    if groups is None or not known.authentication or known.expired(now):
         return None
-    data = _data(secret)
-    if not hmac.compare_digest(data.get("token-secret", "").encode(), match[2].encode()):
-        return None
-    if data.get("token-id") != match[1] or data.get("usage-bootstrap-authentication") != "true":
-        return None
-    groups = _groups(data.get("auth-extra-groups", ""))
-    if groups is None or _expired(data.get("expiration", ""), now):
-        return None
-    return UserInfo(f"system:bootstrap:{match[1]}", groups=groups)
+    return UserInfo(f"system:bootstrap:{known.id}", groups=groups)
 
 
 def _data(secret: dict[str, Any]) -> dict[str, str]:
@@ -63,11 +94,12 @@ def _groups(extra: str) -> tuple[str, ...] | None:
     return tuple(sorted(wanted))
 
 
-def _expired(expiration: str, now: datetime) -> bool:
+def _time(expiration: str) -> datetime | None:
     """No date never expires; one that cannot be read has expired."""
     if not expiration:
-        return False
+        return None
     try:
-        return datetime.fromisoformat(expiration) <= now
-    except (ValueError, TypeError):
-        return True
+        time = datetime.fromisoformat(expiration)
+    except ValueError:
+        return _LONG_AGO
+    return time if time.tzinfo else _LONG_AGO

@@ -15,6 +15,7 @@ from kapstan.apiserver.controllers.accounts import RootCertificatePublisher, Ser
 from kapstan.apiserver.controllers.disruption import DisruptionController
 from kapstan.apiserver.controllers.events import EventExpiry
 from kapstan.apiserver.controllers.garbage import GarbageCollector
+from kapstan.apiserver.controllers.joining import BootstrapSigner, TokenCleaner
 from kapstan.apiserver.controllers.kubernetes import ensure_service
 from kapstan.apiserver.controllers.namespaces import NamespaceController
 
@@ -46,6 +47,8 @@ CONTROLLERS: Mapping[str, Callable[[LogicalCluster], Controller]] = {
     "clusterrole-aggregation-controller": RoleAggregation,
     "certificatesigningrequest-controller": CertificateController,
     "disruption-controller": DisruptionController,
+    "bootstrap-signer-controller": BootstrapSigner,
+    "token-cleaner-controller": TokenCleaner,
     "event-expiry": EventExpiry,
 }
 KUBE_CONTROLLER_MANAGER = tuple(name for name in CONTROLLERS if name.endswith("-controller"))

@@ -49,7 +49,7 @@ async def serve_path(cluster: LogicalCluster, request: HTTPRequest) -> Response:
     if parts[0] in HEALTH_PATHS:
         return serve_health(request, cluster.checks)
     if parts == ["version"]:
-        return _json(request, version_info())
+        return _json(request, version_info(cluster.version))
     if parts[0] in ("api", "apis"):
         return _discovery(cluster, request, parts)
     if parts[:2] == ["openapi", "v3"]:

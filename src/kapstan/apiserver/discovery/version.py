@@ -8,17 +8,17 @@ from functools import cache
 from kapstan.apiserver.builtin import kubernetes_version
 from kapstan.version import __version__
 
-__all__ = ("git_version", "version_info")
-
-
-def git_version() -> str:
-    """Such as `v1.36.3+kapstan`; what follows the plus sign never counts when versions are compared."""
-    return f"{kubernetes_version()}+kapstan"
+__all__ = ("version_info",)
 
 
 @cache
-def version_info() -> dict[str, str]:
-    major, minor, _ = kubernetes_version().removeprefix("v").split(".")
+def version_info(version: str = "") -> dict[str, str]:
+    """What a server says that it is: another version of Kubernetes than the one it behaves like, if asked to.
+
+    `v1.36.3+kapstan`: what follows the plus sign never counts when versions are compared.
+    """
+    version = version or kubernetes_version()
+    major, minor, _ = version.removeprefix("v").split(".", 2)
     return {
         "major": major,
         "minor": minor,
@@ -26,7 +26,7 @@ def version_info() -> dict[str, str]:
         "emulationMinor": minor,
         "minCompatibilityMajor": major,
         "minCompatibilityMinor": str(int(minor) - 1),
-        "gitVersion": git_version(),
+        "gitVersion": f"{version}+kapstan",
         "gitCommit": __version__,
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",

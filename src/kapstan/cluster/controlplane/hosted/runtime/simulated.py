@@ -141,6 +141,7 @@ class SimulatedRuntime:
     async def _serve(self, instance: Instance, wanted: _Served, address: str) -> None:
         cluster = await new_cluster(instance.id, await self._storage(instance), tasks=self._server.tasks)
         cluster.credentials = _HostedCredentials(wanted.files)
+        cluster.version = wanted.version
         try:
             await self._server.add(cluster, address, wanted.port)
         except ConfigError as error:
