@@ -26,7 +26,8 @@ _IDLE = 90.0  # seconds between two requests
 _HEAD_TIMEOUT = 32.0
 _BODY_TIMEOUT = 30.0  # without any progress
 _UNREAD = 4 << 20  # bytes that may wait to be read before the client is paused
-_WATCH_BUFFER = 4 << 20  # bytes that a watcher may be behind
+_UNSENT = 64 << 10  # bytes that may wait to be sent before whoever writes more is paused
+_SLICE = 64 << 10  # bytes of a watch that are written at once
 _DISCARDED = 1 << 20  # bytes of a body that nobody wanted, read to keep the connection
 
 
@@ -51,6 +52,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(_UNSENT)
         tls: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
         self._certificate = tls.getpeercert(binary_form=True) if tls is not None else None
         peer = transport.get_extra_info("peername")
@@ -192,15 +194,15 @@ class Connection(asyncio.Protocol):
         self.write(data if bodiless else data + answer.body)
         await self.drain()
 
+    @property
+    def ready(self) -> bool:
+        """Whether the client has taken enough of what was written."""
+        return self._room is None
+
     async def drain(self) -> None:
-        """Return when the client has taken enough of what was written."""
+        """Return when that is so."""
         if self._room is not None:
             await self._room
-
-    @property
-    def behind(self) -> int:
-        """Bytes that the client has not taken yet."""
-        return self._transport.get_write_buffer_size() if self._transport is not None else 0
 
     def abort(self) -> None:
         if self._transport is not None:
@@ -272,18 +274,20 @@ class _WatchSink:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def write(self, data: bytes) -> bool:
-        connection = self._connection
-        if connection.finished:
-            return False
-        connection.write(b"%x\r\n%s\r\n" % (len(data), data))
-        if connection.behind > _WATCH_BUFFER:
-            connection.abort()  # it would not take the end of the stream either
-            return False
-        return True
+    @property
+    def ready(self) -> bool:
+        return self._connection.ready
 
-    async def drain(self) -> None:
-        await self._connection.drain()
+    def write(self, data: bytes) -> None:
+        self._connection.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    async def send(self, data: bytes) -> None:
+        for start in range(0, len(data), _SLICE):
+            self.write(data[start : start + _SLICE])
+            await self._connection.drain()
+
+    def abort(self) -> None:
+        self._connection.abort()
 
 
 def _wake(future: asyncio.Future[None] | None) -> None:

@@ -198,13 +198,20 @@ class _EventSink:
         self._changed = asyncio.Event()
         self._ended = False
 
-    def write(self, data: bytes) -> bool:
+    @property
+    def ready(self) -> bool:
+        """A reader in the same process is given all the room it needs."""
+        return True
+
+    def write(self, data: bytes) -> None:
         self._frames.extend(data.splitlines())
         self._changed.set()
-        return len(self._frames) < 100_000
 
-    async def drain(self) -> None:
-        """A reader in the same process is given all the room it needs."""
+    async def send(self, data: bytes) -> None:
+        self.write(data)
+
+    def abort(self) -> None:
+        self.end()
 
     def end(self) -> None:
         self._ended = True

@@ -45,9 +45,14 @@ class Watch:
             return  # dropped, or replaced by a new definition, since the watch was accepted
         watcher = Watcher(request.kind, request.cluster.storage, self._selection, self._representation, sink)
         forget = request.cluster.watches.add(request.kind, watcher.close)
+        seconds = self._options.timeout_seconds or MINIMUM_TIMEOUT * (1 + random.random())  # noqa: S311 - spreads load
+        end = asyncio.get_running_loop().time() + seconds
         try:
-            await self._begin(watcher)
-            await self._keep(watcher)
+            async with asyncio.timeout_at(end):
+                await self._begin(watcher)
+                await self._keep(watcher, end)
+        except TimeoutError:
+            pass
         except APIError as error:
             sink.write(error_frame(error))
         finally:
@@ -73,23 +78,19 @@ class Watch:
             watcher.replay(events, self._since)
         await watcher.go_live()
 
-    async def _keep(self, watcher: Watcher) -> None:
+    async def _keep(self, watcher: Watcher, end: float) -> None:
         """Wait for the end, with a bookmark now and then and one shortly before it."""
         loop = asyncio.get_running_loop()
-        seconds = self._options.timeout_seconds or MINIMUM_TIMEOUT * (1 + random.random())  # noqa: S311 - spreads load
-        end = loop.time() + seconds
         last = end - _BEFORE_END
         while not watcher.ended.done():
             now = loop.time()
-            if now >= end:
-                return
             step = min(BOOKMARK_INTERVAL, (last if now < last else end) - now)
             if not self._options.allow_watch_bookmarks:
                 step = end - now
             await asyncio.wait((watcher.ended, watcher.stalled), timeout=step, return_when=asyncio.FIRST_COMPLETED)
             if watcher.stalled.done():
                 await watcher.go_live()
-            elif self._options.allow_watch_bookmarks and not watcher.ended.done() and loop.time() < end:
+            elif self._options.allow_watch_bookmarks and watcher.live and loop.time() < end:
                 watcher.send_bookmark()
 
 

@@ -13,6 +13,7 @@ from kapstan.apiserver.storage.interface import Event
 
 __all__ = ("History", "HistoryLimits")
 
+_FRAMED = 1024  # the newest events keep what was encoded for watchers: others may still be about to send it
 _revision = attrgetter("revision")
 
 
@@ -38,8 +39,11 @@ class History:
         return len(self._events)
 
     def append(self, event: Event) -> None:
-        self._events.append(event)
+        events = self._events
+        events.append(event)
         self._bytes += len(event.record.value)
+        if len(events) > _FRAMED:
+            events[-_FRAMED].frames.clear()
 
     @property
     def overfull(self) -> bool:

@@ -1,15 +1,16 @@
 """Watcher: one client's view of the events of a kind, from a revision on.
 
-Events reach it synchronously when they are committed and go out in one write per turn of the event loop. What a client
-does not take in time piles up in its sink, which is bounded: one that is too slow is cut off, and comes back with
-the last revision it has seen. No watcher can hold up a write or another watcher.
+Events reach it synchronously when they are committed and go out in one write per turn of the event loop. A client that
+does not take them makes them wait here, where they are the ones that the history has, not copies: however many clients
+dawdle, they cost a few buffers each. One that is so far behind that the history has forgotten what it waits for is cut
+off, and comes back with the last revision it has seen. No watcher can hold up a write or another watcher.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from kapstan.apiserver.kinds import ServedKind
@@ -21,18 +22,26 @@ from kapstan.apiserver.storage.interface import Event, EventType, Record, Storag
 __all__ = ("INITIAL_EVENTS_END", "Sink", "Watcher")
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
-_CHUNK = 256  # initial objects per write
-_WAITING = 10_000  # events that may wait while the initial ones are sent
+_CHUNK = 256  # initial objects that are converted together
+_PIECE = 64 << 10  # bytes that are sent without asking whether the client can take them
+_PATIENCE = 30.0  # seconds after which one that takes nothing is looked at
 
 
 class Sink(Protocol):
     """Where a watcher's frames go."""
 
-    def write(self, data: bytes) -> bool:
-        """Send, or keep for sending; False if the client has not taken enough of what it got before."""
+    @property
+    def ready(self) -> bool:
+        """Whether the client has taken enough of what it got before."""
 
-    async def drain(self) -> None:
-        """Return when there is room for more."""
+    def write(self, data: bytes) -> None:
+        """Send a little at once."""
+
+    async def send(self, data: bytes) -> None:
+        """Send as much as there is, as fast as the client takes it; return when it is ready for more."""
+
+    def abort(self) -> None:
+        """Be done with a client that takes nothing."""
 
 
 class Watcher:
@@ -75,11 +84,11 @@ class Watcher:
         """Send the present objects as if they had just been created."""
         for start in range(0, len(records), _CHUNK):
             values = await views(self._kind, records[start : start + _CHUNK])
-            frames = [_frame("ADDED", self._transformed(value)) for value in values]
-            self._sink.write(b"".join(frames))
-            await self._sink.drain()
-            if self.ended.done():
-                return
+            frames = (_frame("ADDED", self._transformed(value)) for value in values)
+            for piece in _pieces(frames):
+                await self._send(piece)
+                if self.ended.done():
+                    return
 
     def send_bookmark(self, *, initial_events_end: bool = False) -> None:
         """Tell the client how far it is, though nothing happened that concerns it."""
@@ -88,13 +97,21 @@ class Watcher:
             metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
         gvk = self._kind.gvk
         value = encode({"kind": gvk.kind, "apiVersion": gvk.api_version, "metadata": metadata})
-        self._write(_frame("BOOKMARK", self._transformed(value)))
+        self._sink.write(_frame("BOOKMARK", self._transformed(value)))
 
     async def go_live(self) -> None:
         """Send what waits, and from now on everything as it comes."""
-        await self._convert_waiting()
+        if self.stalled.done():
+            self.stalled = self._loop.create_future()
+        while self._waiting and not self.ended.done():
+            await self._convert_waiting()
+            await self._send(self._next_piece())
         self._live = True
-        self._flush()
+
+    @property
+    def live(self) -> bool:
+        """Whether the client has everything that happened."""
+        return self._live and not self._waiting
 
     # Live -------------------------------------------------------------------------------------------------------------
 
@@ -106,8 +123,7 @@ class Watcher:
             return
         self._waiting.append((type, event))
         if not self._live:
-            if len(self._waiting) > _WAITING:
-                self.close()
+            self._cut_off_if_lost()
         elif not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._flush)
@@ -126,25 +142,28 @@ class Watcher:
         return "DELETED" if before else None
 
     def _flush(self) -> None:
-        """Send everything that waits in one piece."""
+        """Send what waits in one piece; what is more than that, or meets a client that is not ready, must wait."""
         self._scheduled = False
-        if not self._waiting or self.ended.done():
+        if not self._waiting or not self._live or self.ended.done():
             return
+        if self._sink.ready and (piece := self._next_piece(_PIECE)):
+            self._sink.write(piece)
+        if self._waiting:
+            self._stall()
+
+    def _next_piece(self, largest: int = 0) -> bytes:
+        """Frames that go out together; alone, a frame may be as large as it likes, unless `largest` says otherwise."""
         frames: list[bytes] = []
+        size = 0
         while self._waiting:
-            type, event = self._waiting[0]
-            frame = self._event_frame(type, event)
-            if frame is None:
-                self._stall()
+            frame = self._event_frame(*self._waiting[0])
+            if frame is None or (size + len(frame) > _PIECE and (frames or largest)):
                 break
             frames.append(frame)
+            size += len(frame)
             self._waiting.popleft()
-        if frames:
-            self._write(frames[0] if len(frames) == 1 else b"".join(frames))
-
-    def _write(self, data: bytes) -> None:
-        if not self.ended.done() and not self._sink.write(data):
-            self.close()
+            self._first = False
+        return frames[0] if len(frames) == 1 else b"".join(frames)
 
     def _event_frame(self, type: EventType, event: Event) -> bytes | None:
         """The frame, made once for all watchers that want it so; None if the object must be converted first."""
@@ -157,8 +176,9 @@ class Watcher:
                 return None
             if left:
                 value = _at_revision(value, event.revision)
-            frame = event.frames[key] = _frame(type, self._transformed(value))
-        self._first = False
+            frame = _frame(type, self._representation.event_object(self._kind, value, first=self._first))
+            if self._live:  # who is late is late alone
+                event.frames[key] = frame
         return frame
 
     def _transformed(self, value: bytes) -> bytes:
@@ -166,7 +186,7 @@ class Watcher:
         self._first = False
         return found
 
-    # Where objects must be converted before they can be sent ----------------------------------------------------------
+    # Where clients are late, and objects must be converted before they can be sent ------------------------------------
 
     def _stall(self) -> None:
         """Only waiting helps, which nobody can do here: whoever keeps the watch alive calls `go_live` again."""
@@ -174,15 +194,46 @@ class Watcher:
         if not self.stalled.done():
             self.stalled.set_result(None)
 
+    async def _send(self, data: bytes) -> None:
+        """At the client's pace, but only as long as what it waits for is remembered."""
+        if self._sink.ready and len(data) <= _PIECE:
+            self._sink.write(data)
+            return
+        sending = asyncio.ensure_future(self._sink.send(data))
+        try:
+            while not (await asyncio.wait((sending,), timeout=_PATIENCE))[0]:
+                self._cut_off_if_lost()
+            await sending
+        finally:
+            sending.cancel()
+
+    def _cut_off_if_lost(self) -> None:
+        if self._waiting and self._waiting[0][1].revision <= self._storage.oldest_revision:
+            self.close()
+            self._sink.abort()
+
     async def _convert_waiting(self) -> None:
-        if self.stalled.done():
-            self.stalled = self._loop.create_future()
         while True:
             needed = [record for _, event in self._waiting for record in (event.record, event.previous) if record]
             missing = [record for record in needed if ready_view(self._kind, record) is None]
             if not missing:
                 return
             await prepare_views(self._kind, missing)
+
+
+def _pieces(frames: Iterable[bytes]) -> Iterator[bytes]:
+    """Frames that go out together."""
+    waiting: list[bytes] = []
+    size = 0
+    for frame in frames:
+        waiting.append(frame)
+        size += len(frame)
+        if size >= _PIECE:
+            yield b"".join(waiting)
+            waiting.clear()
+            size = 0
+    if waiting:
+        yield b"".join(waiting)
 
 
 def _frame(type: str, value: bytes) -> bytes:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from kapstan.apiserver.credentials import Credentials
@@ -139,21 +140,49 @@ async def test_a_watch_ends_with_its_client(server: EmbeddedServer, wire: Wire) 
             await asyncio.sleep(0.001)
 
 
-async def test_a_watcher_that_does_not_read_is_cut_off(
+async def test_watchers_that_do_not_read_cost_little_and_are_cut_off_in_the_end(
     server: EmbeddedServer, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "_WATCH_BUFFER", 100_000)
+    unsent = [0]
+    write = connections.Connection.write
+
+    def recorded(connection: connections.Connection, data: bytes) -> None:
+        write(connection, data)
+        if connection._transport is not None:
+            unsent.append(connection._transport.get_write_buffer_size())
+
+    monkeypatch.setattr(connections.Connection, "write", recorded)
+    limits = server.cluster.storage._history.limits
+    server.cluster.storage._history.limits = msgspec.structs.replace(limits, bytes=4 << 20)
     await wire.send(f"GET {CONFIG_MAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await wire.reader.readuntil(b"\r\n\r\n")
         wire.reader._transport.pause_reading()  # type: ignore[attr-defined]
         number = 0
         while server.cluster.watches._closers:
             metadata = {"name": f"a{number}", "namespace": "default"}
-            document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": "x" * 100_000}}
+            document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": "x" * 200_000}}
             await server.cluster.api.create(document)
             await asyncio.sleep(0)
             number += 1
+    assert max(unsent) < 200_000, "less than one of the objects"
+
+
+async def test_a_slow_reader_of_a_watch_gets_all_of_it(server: EmbeddedServer, wire: Wire) -> None:
+    for number in range(40):
+        metadata = {"name": f"a{number:02}", "namespace": "default"}
+        document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": "x" * 200_000}}
+        await server.cluster.api.create(document)
+    url = f"{CONFIG_MAPS}?watch=1&timeoutSeconds=60&resourceVersion=0"
+    await wire.send(f"GET {url} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    async with asyncio.timeout(30):
+        await wire.reader.readuntil(b"\r\n\r\n")
+        got = b""
+        while got.count(b"\n") < 40:
+            size = int(await wire.reader.readline(), 16)
+            got += (await wire.reader.readexactly(size + 2))[:-2]
+    found = [json.loads(line)["object"]["metadata"]["name"] for line in got.splitlines()]
+    assert found == [f"a{number:02}" for number in range(40)]
 
 
 async def test_the_end_of_the_server_is_the_end_of_the_stream(tmp_path: Path) -> None:

@@ -161,31 +161,94 @@ async def test_an_exception_in_the_callers_block_is_the_callers(api: API) -> Non
 
 
 class SlowSink:
-    """Takes a few frames and then no more."""
+    """Takes a few frames and then no more, until it is told to."""
 
     def __init__(self, room: int) -> None:
         self.frames: list[bytes] = []
-        self._room = room
+        self.room = room
+        self.aborted = False
+        self._more = asyncio.Event()
 
-    def write(self, data: bytes) -> bool:
+    @property
+    def ready(self) -> bool:
+        return len(self.frames) < self.room
+
+    def write(self, data: bytes) -> None:
+        assert self.ready
         self.frames.append(data)
-        return len(self.frames) < self._room
 
-    async def drain(self) -> None:
-        return None
+    async def send(self, data: bytes) -> None:
+        while not self.ready:
+            await self._more.wait()
+        self.write(data)
+
+    def abort(self) -> None:
+        self.aborted = True
+        self.take_more(1000)
+
+    def take_more(self, room: int) -> None:
+        self.room = room
+        self._more.set()
 
 
-async def test_who_is_too_slow_is_cut_off_and_nobody_waits(server: EmbeddedServer) -> None:
+def names(sink: SlowSink) -> list[str]:
+    lines = b"".join(sink.frames).splitlines()
+    return [msgspec.json.decode(line, type=WatchEvent).object["metadata"]["name"] for line in lines]
+
+
+async def until_it_has(sink: SlowSink, count: int) -> None:
+    while len(names(sink)) < count:  # noqa: ASYNC110 - some turns of the event loop
+        await asyncio.sleep(0)
+
+
+async def test_who_is_slow_gets_everything_later(server: EmbeddedServer) -> None:
     api = server.cluster.api
     watching = verbs.watch(api._request("watch", CONFIG_MAP, "default"), ListOptions(), AsObject())
     sink = SlowSink(room=2)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         task = asyncio.create_task(watching.run(sink))
         for number in range(5):
             await asyncio.sleep(0)
             await create(api, f"a{number}")
-        await task
-    assert len(sink.frames) == 2
+            await asyncio.sleep(0)
+        assert names(sink) == ["a0", "a1"]
+        sink.take_more(1000)
+        await until_it_has(sink, 5)
+        await create(api, "a5")
+        await until_it_has(sink, 6)
+    task.cancel()
+    await asyncio.wait((task,))
+    assert names(sink) == [f"a{number}" for number in range(6)]
+    assert not sink.aborted
+
+
+async def test_who_waits_for_what_is_forgotten_is_cut_off(server: EmbeddedServer) -> None:
+    api, storage = server.cluster.api, server.cluster.storage
+    storage._history.limits = msgspec.structs.replace(storage._history.limits, events=8)
+    watching = verbs.watch(api._request("watch", CONFIG_MAP, "default"), ListOptions(), AsObject())
+    sink = SlowSink(room=2)
+    async with asyncio.timeout(20):
+        task = asyncio.create_task(watching.run(sink))
+        number = 0
+        while not task.done():
+            await asyncio.sleep(0)
+            await create(api, f"a{number}")
+            number += 1
+    assert sink.aborted
+    assert names(sink)[:2] == ["a0", "a1"]
+    assert number < 20
+
+
+async def test_a_large_object_waits_for_clients_alone(server: EmbeddedServer) -> None:
+    """It is sent piece by piece, and in its place."""
+    api = server.cluster.api
+    async with api.watch(CONFIG_MAP, "default") as events:
+        metadata = {"name": "b", "namespace": "default"}
+        await create(api, "a")
+        large = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": "x" * 500_000}}
+        await api.create(large)
+        await create(api, "c")
+        assert await take(events, 3) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
 
 
 async def test_events_are_encoded_once_for_all_who_want_them_so(server: EmbeddedServer) -> None:
