@@ -12,6 +12,7 @@ from typing import Any
 from kapstan.client.interface import Kind
 from kapstan.cluster.core.cluster.controller import ClusterReconciler
 from kapstan.cluster.core.machine.controller import MachineReconciler
+from kapstan.cluster.core.machinehealthcheck.controller import MachineHealthCheckReconciler
 from kapstan.cluster.remote.clustercache import ClusterCache
 from kapstan.cluster.remote.connection import ClientOptions
 from kapstan.cluster.remote.health import ProbeOptions
@@ -35,4 +36,5 @@ def add_controllers(
     manager.add(clusters)
     add_controller(manager, ClusterReconciler(manager.client, clusters))
     add_controller(manager, MachineReconciler(manager.client, clusters))
+    add_controller(manager, MachineHealthCheckReconciler(manager.client, clusters))
     return clusters

@@ -19,12 +19,15 @@ __all__ = ("ConnectionSource", "NodeSource")
 # Who has to know that something happened to a workload cluster, or to a Node of one.
 ClusterHandler: TypeAlias = Callable[[ObjectKey], Iterable[ObjectKey]]
 NodeHandler: TypeAlias = Callable[[ObjectKey, Snapshot], Iterable[ObjectKey]]
+# Whether a change of a Node, from and to, is of interest.
+NodePredicate: TypeAlias = Callable[[Snapshot | None, Snapshot | None], bool]
 
 
 class ConnectionSource:
-    """Wakes objects when their workload cluster is connected or lost, and when it has been silent for too long."""
+    """Wakes objects when their workload cluster is connected or lost, and when it has been silent for longer than a
+    time of grace, if there is one."""
 
-    def __init__(self, clusters: ClusterCache, handler: ClusterHandler, *, grace: timedelta) -> None:
+    def __init__(self, clusters: ClusterCache, handler: ClusterHandler, *, grace: timedelta | None = None) -> None:
         self._clusters, self._handler, self._grace = clusters, handler, grace
         self._connections: dict[ObjectKey, Connection] = {}
 
@@ -48,6 +51,8 @@ class ConnectionSource:
     def _failed(self, queue: Queue, cluster: ObjectKey) -> None:
         """One failure says nothing, but if no success follows, somebody has to look when the time is over."""
         health = self._clusters.health(cluster)
+        if self._grace is None:
+            return
         if health.last_success is None:
             if health.failures == self._clusters.probe.failures:
                 self._wake(queue, cluster, 0)
@@ -62,10 +67,17 @@ class ConnectionSource:
 
 
 class NodeSource:
-    """Wakes objects when a Node of their workload cluster changes."""
+    """Wakes objects when a Node of their workload cluster changes; with patience, a moment after the first change."""
 
-    def __init__(self, clusters: ClusterCache, handler: NodeHandler) -> None:
-        self._clusters, self._handler = clusters, handler
+    def __init__(
+        self,
+        clusters: ClusterCache,
+        handler: NodeHandler,
+        *,
+        when: NodePredicate = lambda old, new: True,
+        patience: float = 0,
+    ) -> None:
+        self._clusters, self._handler, self._when, self._patience = clusters, handler, when, patience
         self._heard: dict[ObjectKey, Connection] = {}
 
     async def run(self, queue: Queue, synced: Callable[[], None]) -> None:
@@ -84,9 +96,14 @@ class NodeSource:
             self._heard.pop(cluster, None)
         elif self._heard.get(cluster) is not connection:
             self._heard[cluster] = connection
-            connection.nodes.shared.listen(lambda old, new, initial: self._node(queue, cluster, new or old, initial))
 
-    def _node(self, queue: Queue, cluster: ObjectKey, node: Snapshot | None, initial: bool) -> None:
-        assert node is not None
+            def hear(old: Snapshot | None, new: Snapshot | None, initial: bool) -> None:
+                node = new or old
+                if node is not None and self._when(old, new):
+                    self._wake(queue, cluster, node, initial)
+
+            connection.nodes.shared.listen(hear)
+
+    def _wake(self, queue: Queue, cluster: ObjectKey, node: Snapshot, initial: bool) -> None:
         for key in self._handler(cluster, node):
-            queue.add(key, priority=LOW_PRIORITY if initial else 0)
+            queue.add(key, priority=LOW_PRIORITY if initial else 0, after=self._patience)

@@ -56,6 +56,7 @@ class Reason(StrEnum):
     NO_REPLICAS = "NoReplicas"
     NO_WORKERS = "NoWorkers"
     WAITING_FOR_REPLICAS_SET = "WaitingForReplicasSet"
+    WAITING_FOR_AVAILABLE_REPLICAS_SET = "WaitingForAvailableReplicasSet"
     ISSUES_REPORTED = "IssuesReported"
     UNKNOWN_REPORTED = "UnknownReported"
     INFO_REPORTED = "InfoReported"
@@ -82,9 +83,14 @@ class Reason(StrEnum):
     UNHEALTHY_MACHINE = "UnhealthyMachine"
     NODE_STARTUP_TIMEOUT = "NodeStartupTimeout"
     HAS_REMEDIATE_ANNOTATION = "HasRemediateAnnotation"
+    REMEDIATION_ALLOWED = "RemediationAllowed"
+    TOO_MANY_UNHEALTHY = "TooManyUnhealthy"
     WAITING_FOR_REMEDIATION = "WaitingForRemediation"
     REMEDIATION_TEMPLATE_NOT_FOUND = "RemediationTemplateNotFound"
     REMEDIATION_REQUEST_CREATION_FAILED = "RemediationRequestCreationFailed"
+    REMEDIATION_DEFERRED = "RemediationDeferred"
+    CANNOT_BE_REMEDIATED = "CannotBeRemediated"
+    MACHINE_DELETING = "MachineDeleting"
 
     # Stages of a deletion
 

@@ -19,6 +19,7 @@ from kapstan.cluster.api.core import (
     Machine,
     MachineDeployment,
     MachineDrainRule,
+    MachineHealthCheck,
     MachinePool,
     MachineSet,
 )
@@ -26,7 +27,7 @@ from kapstan.cluster.api.core.cluster import ClusterSpec
 from kapstan.cluster.api.core.common import ContractReference
 from kapstan.cluster.core.controllers import SCOPES, add_controllers
 from kapstan.cluster.remote.clustercache import ClusterCache
-from kapstan.k8s.core_v1 import Secret
+from kapstan.k8s.core_v1 import Node, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo, Secret, Taint
 from kapstan.machinery.codec import to_yaml
 from kapstan.machinery.conditions import find
 from kapstan.machinery.markers import PreserveUnknown
@@ -39,6 +40,8 @@ from kapstan.testing import Environment
 from kapstan.testing import embedded as an_environment
 
 CONTRACT = {"cluster.x-k8s.io/v1beta2": "v1"}
+PROVISIONED = {"initialization": {"provisioned": True}}
+PROVIDER_ID = "test:///m"
 Anything = Annotated[dict[str, Any], PreserveUnknown()]
 
 
@@ -83,7 +86,16 @@ class GenericConfig(Resource):
 
 
 PROVIDERS = (GenericCluster, LegacyCluster, GenericMachine, GenericControlPlane, GenericConfig)
-CORE = (Cluster, ClusterClass, Machine, MachineDeployment, MachineDrainRule, MachinePool, MachineSet)
+CORE = (
+    Cluster,
+    ClusterClass,
+    Machine,
+    MachineDeployment,
+    MachineDrainRule,
+    MachineHealthCheck,
+    MachinePool,
+    MachineSet,
+)
 
 
 class World:
@@ -134,6 +146,29 @@ def condition(obj: Any, type: str) -> Condition:
     return found
 
 
+def a_node(name: str = "n", provider_id: str = PROVIDER_ID, ready: str = "True") -> Node:
+    healthy = [NodeCondition(type=type, status="False") for type in ("MemoryPressure", "DiskPressure", "PIDPressure")]
+    info = NodeSystemInfo(
+        machine_id="i",
+        system_uuid="u",
+        boot_id="b",
+        kernel_version="6",
+        os_image="o",
+        container_runtime_version="c",
+        kubelet_version="v1.36.0",
+        kube_proxy_version="",
+        operating_system="linux",
+        architecture="amd64",
+    )
+    return Node(
+        metadata=ObjectMeta(name=name),
+        spec=NodeSpec(
+            provider_id=provider_id, taints=[Taint(key="node.cluster.x-k8s.io/uninitialized", effect="NoSchedule")]
+        ),
+        status=NodeStatus(conditions=[NodeCondition(type="Ready", status=ready), *healthy], node_info=info),
+    )
+
+
 @pytest.fixture(autouse=True)
 async def goodbyes() -> AsyncIterator[None]:
     """A TLS connection ends when each side has heard the other's goodbye: let the loop hear the last ones."""
@@ -164,3 +199,19 @@ async def workload() -> AsyncIterator[Environment]:
     """A workload cluster."""
     async with an_environment() as environment:
         yield environment
+
+
+@pytest.fixture
+async def cluster(world: World, workload: Environment) -> Cluster:
+    """A cluster that is up, with a connection to its workload cluster."""
+    await world.provider(GenericCluster, "i", status=PROVISIONED)
+    await world.provider(
+        GenericControlPlane,
+        "p",
+        status={"initialization": {"controlPlaneInitialized": True}, "externalManagedControlPlane": True},
+    )
+    await world.kubeconfig(workload)
+    await world.cluster(infrastructure_ref=ref(GenericCluster, "i"), control_plane_ref=ref(GenericControlPlane, "p"))
+    return await world.env.eventually(
+        Cluster, "c", world.namespace, lambda c: condition(c, "RemoteConnectionProbe").status == "True"
+    )

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from kapstan.client import Patch
 from kapstan.cluster.api.core import Cluster, Machine
 from kapstan.cluster.api.core.machine import Bootstrap, MachineSpec
-from kapstan.k8s.core_v1 import Node, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo, Taint
+from kapstan.k8s.core_v1 import Node
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.testing import Environment
 
-from .conftest import GenericCluster, GenericConfig, GenericControlPlane, GenericMachine, World, condition, ref
+from .conftest import PROVIDER_ID, PROVISIONED, GenericConfig, GenericMachine, World, a_node, condition, ref
 
-PROVISIONED = {"initialization": {"provisioned": True}}
-PROVIDER_ID = "test:///m"
 BOOTSTRAPPED = {"initialization": {"dataSecretCreated": True}, "dataSecretName": "s"}
-
-
-@pytest.fixture
-async def cluster(world: World, workload: Environment) -> Cluster:
-    """A cluster that is up, with a connection to its workload cluster."""
-    await world.provider(GenericCluster, "i", status=PROVISIONED)
-    await world.provider(
-        GenericControlPlane,
-        "p",
-        status={"initialization": {"controlPlaneInitialized": True}, "externalManagedControlPlane": True},
-    )
-    await world.kubeconfig(workload)
-    await world.cluster(infrastructure_ref=ref(GenericCluster, "i"), control_plane_ref=ref(GenericControlPlane, "p"))
-    return await world.env.eventually(
-        Cluster, "c", world.namespace, lambda c: condition(c, "RemoteConnectionProbe").status == "True"
-    )
 
 
 def a_machine(world: World, **changes: Any) -> Machine:
@@ -46,29 +26,6 @@ def a_machine(world: World, **changes: Any) -> Machine:
         **changes,
     )
     return Machine(metadata=metadata, spec=spec)
-
-
-def a_node(name: str = "n", provider_id: str = PROVIDER_ID, ready: str = "True") -> Node:
-    healthy = [NodeCondition(type=type, status="False") for type in ("MemoryPressure", "DiskPressure", "PIDPressure")]
-    info = NodeSystemInfo(
-        machine_id="i",
-        system_uuid="u",
-        boot_id="b",
-        kernel_version="6",
-        os_image="o",
-        container_runtime_version="c",
-        kubelet_version="v1.36.0",
-        kube_proxy_version="",
-        operating_system="linux",
-        architecture="amd64",
-    )
-    return Node(
-        metadata=ObjectMeta(name=name),
-        spec=NodeSpec(
-            provider_id=provider_id, taints=[Taint(key="node.cluster.x-k8s.io/uninitialized", effect="NoSchedule")]
-        ),
-        status=NodeStatus(conditions=[NodeCondition(type="Ready", status=ready), *healthy], node_info=info),
-    )
 
 
 async def machine_when(world: World, holds: Any, name: str = "m") -> Machine:

@@ -6,7 +6,19 @@ Each is a pure function with its declaration; `WEBHOOKS` is what a manager serve
 from kapstan.cluster.core.webhooks.cluster import default_cluster, validate_cluster
 from kapstan.cluster.core.webhooks.machine import default_machine, validate_machine
 from kapstan.cluster.core.webhooks.machinedrainrule import validate_machine_drain_rule
+from kapstan.cluster.core.webhooks.machinehealthcheck import (
+    default_machine_health_check,
+    validate_machine_health_check,
+)
 
 __all__ = ("WEBHOOKS",)
 
-WEBHOOKS = (default_cluster, validate_cluster, default_machine, validate_machine, validate_machine_drain_rule)
+WEBHOOKS = (
+    default_cluster,
+    validate_cluster,
+    default_machine,
+    validate_machine,
+    validate_machine_drain_rule,
+    default_machine_health_check,
+    validate_machine_health_check,
+)

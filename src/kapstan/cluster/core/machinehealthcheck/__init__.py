@@ -1,0 +1,1 @@
+"""MachineHealthCheck: finds machines that are not well, and has them replaced."""
