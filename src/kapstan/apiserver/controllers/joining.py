@@ -117,10 +117,9 @@ class TokenCleaner:
             self._queue.add_after(key, left)
             return
         uid = msgspec.json.decode(record.value)["metadata"]["uid"]
+        only = DeleteOptions(preconditions=Preconditions(uid=uid))
         try:
-            await self._api.delete(
-                _SECRET, record.name, _SYSTEM, options=DeleteOptions(preconditions=Preconditions(uid=uid))
-            )
+            await self._api.delete(_SECRET, record.name, _SYSTEM, options=only)
         except (Conflict, NotFound):  # gone, or another one by now
             return
 

@@ -11,10 +11,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from tests.integration.cluster.hosted.conftest import manager
 from tests.integration.cluster.hosted.driver import Tenant
 
 from kapstan.client import Client
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
+from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
 from kapstan.cluster.controlplane.hosted.tenant.joining import cluster_configuration, kubelet_configuration
 from kapstan.components import assets
 from kapstan.k8s.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestSpec
@@ -28,11 +30,15 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 TOKEN = "abcdef.0123456789abcdef"
 
 
-@pytest.fixture
-async def tenant(runtime: ProcessRuntime, guard: Callable[[str], None]) -> AsyncIterator[Tenant]:
+@pytest.fixture(params=["Process", "Simulated"])
+async def tenant(request: pytest.FixtureRequest, data: Path, guard: Callable[[str], None]) -> AsyncIterator[Tenant]:
     """A control plane that a node can join with a token."""
     guard("c1")
-    tenant = Tenant(runtime)
+    async with manager(data) if request.param == "Process" else SimulatedRuntime(data) as runtime:
+        yield await joinable(Tenant(runtime))
+
+
+async def joinable(tenant: Tenant) -> Tenant:
     await tenant.apply()
     await tenant.until(lambda seen: seen.answering)
     await tenant.bootstrap()
@@ -56,8 +62,7 @@ async def tenant(runtime: ProcessRuntime, guard: Callable[[str], None]) -> Async
             async for event in events:
                 if f"jws-kubeconfig-{identifier}" in event.object.data:
                     break
-    yield tenant
-    await tenant.delete()
+    return tenant
 
 
 async def kubeadm(*arguments: str) -> str:
@@ -96,6 +101,7 @@ async def test_kubeadm_joins_as_far_as_a_machine_is_not_needed(tenant: Tenant, t
     assert await kubeadm("config", "validate", f"--config={file}") == "ok\n"
 
 
+@pytest.mark.parametrize("tenant", ["Process"], indirect=True)
 async def test_kubeadm_finds_the_certificates(tenant: Tenant, data: Path, tmp_path: Path) -> None:
     assert tenant.endpoint is not None
     pki = tenant.folder(data) / "pki"
@@ -131,8 +137,9 @@ async def test_a_kubelet_gets_its_certificate_with_a_token(tenant: Tenant) -> No
     async with Client(base.replace(cert=certificate, key=pem)) as kubelet:
         await kubelet.create(Node(metadata=ObjectMeta(name="n1")))
         assert await kubelet.find(ConfigMap, "kubelet-config", "kube-system") is not None
-        with pytest.raises(Forbidden):
-            await kubelet.create(Node(metadata=ObjectMeta(name="n2")))
+        if isinstance(tenant.runtime, ProcessRuntime):  # the embedded server has no NodeRestriction
+            with pytest.raises(Forbidden):
+                await kubelet.create(Node(metadata=ObjectMeta(name="n2")))
 
 
 async def signed(client: Client, key: ec.EllipticCurvePrivateKey) -> bytes:
