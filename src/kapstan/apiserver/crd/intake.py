@@ -16,6 +16,7 @@ __all__ = ("CustomIntake", "nested")
 Object = dict[str, Any]
 
 _MAX_INT32 = 2**31 - 1
+_GO_TYPES = {str: "string", bool: "bool", float: "float64", dict: "map[string]interface {}", list: "[]interface {}"}
 
 
 class CustomIntake:
@@ -50,7 +51,7 @@ class CustomIntake:
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int):
-                detail = f"{path} accessor error: {value} is of the type {type(value).__name__}, expected int64"
+                detail = f"{path} accessor error: {value} is of the type {_GO_TYPES[type(value)]}, expected int64"
                 errors.append(FieldError.invalid(path, 0, detail))
             elif value < 0:
                 errors.append(FieldError.invalid(path, value, "should be a non-negative integer"))

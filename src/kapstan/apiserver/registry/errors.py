@@ -97,10 +97,9 @@ def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> Invalid
     return Invalid(f"{kind} {quote(name)} is invalid: {aggregate(errors)}", details=details)
 
 
-def unprocessable(why: str) -> APIError:
-    """A patch that is well-formed but does not fit the object."""
-    message = "the server rejected our request due to an error in our request"
-    return Invalid(f"{message}: {why}", details=StatusDetails())
+def unprocessable() -> APIError:
+    """A patch that is well-formed but does not fit the object. kube-apiserver does not say why."""
+    return Invalid("the server rejected our request due to an error in our request", details=StatusDetails())
 
 
 def method_not_supported(resource: GroupResource, action: str) -> MethodNotAllowed:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from kapstan.apiserver.registry import managed
 from kapstan.apiserver.registry.accepting import wrong_type
 from kapstan.apiserver.registry.errors import invalid, unprocessable
 from kapstan.apiserver.registry.metadata import metadata_of
-from kapstan.apiserver.registry.objects import clone, encode
+from kapstan.apiserver.registry.objects import clone
 from kapstan.apiserver.registry.outcome import Outcome
 from kapstan.apiserver.registry.strictness import report
 from kapstan.apiserver.registry.update import guaranteed_update
 from kapstan.apiserver.request import Request, WriteOptions
 from kapstan.machinery.errors import BadRequest, Invalid, UnsupportedMediaType
-from kapstan.machinery.golang import format_value, quote
+from kapstan.machinery.golang import format_value, quote, to_json
 from kapstan.machinery.gvk import GroupKind
 from kapstan.machinery.patch import apply_json_patch, apply_merge_patch, apply_strategic_merge_patch
 from kapstan.machinery.validation import FieldError
@@ -79,7 +80,7 @@ def _json_patched(old: Object, operations: Any) -> Any:
     try:
         return apply_json_patch(old, operations)
     except Invalid as error:
-        raise unprocessable(str(error)) from error
+        raise unprocessable() from error
 
 
 def _patched(request: Request, patch_type: PatchType, old: Object, body: Any, complaints: list[str]) -> Object:
@@ -93,14 +94,18 @@ def _patched(request: Request, patch_type: PatchType, old: Object, body: Any, co
         raise UnsupportedMediaType(f"patch type {patch_type} is not supported")
     if not isinstance(new, dict) or not isinstance(new.get("metadata", {}), dict):
         raise BadRequest("the patch does not leave an object with metadata")
-    shown = format_value(body) if patch_type == _STRATEGIC else encode(new).decode()
-    return _shaped(request, clone(new), complaints, shown)
+    return _shaped(request, clone(new), complaints, lambda: _shown(patch_type, body, new))
 
 
-def _shaped(request: Request, obj: Object, complaints: list[str], shown: str = "") -> Object:
+def _shown(patch_type: PatchType, body: Any, patched: Object) -> str:
+    """A patch that is refused: as Go prints it, or what would have come out of it, as Go encodes it."""
+    return format_value(body) if patch_type == _STRATEGIC else to_json(patched)
+
+
+def _shaped(request: Request, obj: Object, complaints: list[str], shown: Callable[[], str] = str) -> Object:
     """The patched object, as its schema sees it: what a patch adds must fit as if it had been sent whole.
 
-    `shown` is what a refusal shows of it.
+    `shown` says what a refusal shows of it.
     """
     kind = request.kind
     metadata_of(obj)
@@ -109,16 +114,16 @@ def _shaped(request: Request, obj: Object, complaints: list[str], shown: str = "
             raise wrong_type(request, str(obj.get("apiVersion")), str(obj.get("kind")), obj)
         unknown = kind.intake.shape(obj)
     except BadRequest as error:
-        raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", shown, str(error))]) from error
+        raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", shown(), str(error))]) from error
     _report(request, [*complaints, *(f"unknown field {quote(path)}" for path in unknown)], shown)
     return obj
 
 
-def _report(request: Request, complaints: list[str], shown: str) -> None:
+def _report(request: Request, complaints: list[str], shown: Callable[[], str]) -> None:
     """What is strictly wrong with a patch is an invalid patch, where with a whole object it is a bad request."""
     options = request.options
     assert isinstance(options, WriteOptions)
     if complaints and options.field_validation == "Strict":
-        error = FieldError.invalid("patch", shown, f"strict decoding error: {', '.join(complaints)}")
+        error = FieldError.invalid("patch", shown(), f"strict decoding error: {', '.join(complaints)}")
         raise invalid(GroupKind("", ""), "", [error])
     report(request, options.field_validation, complaints)

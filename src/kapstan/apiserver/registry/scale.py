@@ -70,8 +70,7 @@ class ScaleEndpoint:
             new = _with(old, self._spec, self._replicas(request, scale))
             version = (scale.get("metadata") or {}).get("resourceVersion")
             new["metadata"] = {**new["metadata"], "resourceVersion": version or old["metadata"]["resourceVersion"]}
-            # kube-apiserver does not track who scaled a custom resource.
-            return new if self._custom else managed.update(request, old, new)
+            return _untimed(managed.update(request, old, new))
 
         return self._answer(await guaranteed_update(request, change, uid=uid))
 
@@ -124,6 +123,16 @@ class ScaleEndpoint:
             "spec": {"replicas": replicas} if replicas else {},
             "status": status,
         }
+
+
+def _untimed(obj: Object) -> Object:
+    """kube-apiserver remembers who scaled an object, but not when: such an entry comes before those with a time."""
+    entries = obj["metadata"].get("managedFields") or []
+    for entry in entries:
+        if entry.get("subresource") == "scale" and entry["operation"] == "Update":
+            entry.pop("time", None)
+    entries.sort(key=lambda entry: (entry["operation"], entry.get("time") or ""))
+    return obj
 
 
 def _check(request: Request, scale: Any) -> None:

@@ -203,8 +203,15 @@ async def test_scale(widgets: API) -> None:
     assert updated["spec"] == {"replicas": 6}
     found = await widgets.get(WIDGET, "a", "default")
     assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (6, 3)
+    (scaled,) = [entry for entry in found["metadata"]["managedFields"] if entry.get("subresource") == "scale"]
+    assert scaled["fieldsV1"] == {"f:spec": {"f:replicas": {}}} and "time" not in scaled
     with pytest.raises(Conflict):
         await verbs.update(request, {**patched, "spec": {"replicas": 7}})
+
+
+async def test_a_number_of_replicas_that_is_none_is_named_as_go_names_it(widgets: API) -> None:
+    with pytest.raises(Invalid, match=r"accessor error: big is of the type string, expected int64"):
+        await widgets.create(widget(spec={"size": 1, "replicas": "big"}))
 
 
 async def test_fields_that_were_declared_can_be_selected(widgets: API) -> None:
