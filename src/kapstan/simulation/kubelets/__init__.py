@@ -1,0 +1,1 @@
+"""Kubelets: computers that are not there, as nodes of a cluster."""

@@ -1,0 +1,1 @@
+"""Scheduling: a node for every pod that has none."""
