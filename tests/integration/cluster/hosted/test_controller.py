@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -335,21 +336,33 @@ async def test_a_change_that_does_not_work_is_taken_back(management: Management)
 
 
 @(pytest.mark.real if HAS_OLD else pytest.mark.slow)  # else they have to be built, which takes minutes
-async def test_it_is_upgraded(management: Management) -> None:
+async def test_it_is_upgraded_to_the_next_minor_version(management: Management) -> None:
+    await upgrades(management, OLD, NEW)
+
+
+async def test_it_is_upgraded_to_the_next_patch_version(either: Management, next_patch: str) -> None:
+    await upgrades(either, NEW, next_patch)
+
+
+async def upgrades(management: Management, old: str, new: str) -> None:
     async with management.managed():
-        await management.create(version=OLD)
+        await management.create(version=old)
         await management.available()
-        await management.patch(version=NEW)
+        async with await management.tenant() as tenant:
+            await tenant.create(ConfigMap(metadata=ObjectMeta(name="kept", namespace="default")))
+        await management.patch(version=new)
         plane = await management.until(
             lambda plane: (
-                [count.version for count in plane.status.versions] == [NEW]
+                [count.version for count in plane.status.versions] == [new]
                 and is_true(plane.status.conditions, "Available")
             )
         )
         assert plane.status.up_to_date_replicas == 1
         async with await management.tenant() as tenant:
+            assert json.loads(await tenant.request("GET", "/version"))["gitVersion"].startswith(new)
+            await tenant.get(ConfigMap, "kept", "default")
             config = await tenant.get(ConfigMap, "kubeadm-config", "kube-system")
-            assert f"kubernetesVersion: {NEW}" in config.data["ClusterConfiguration"]
+            assert f"kubernetesVersion: {new}" in config.data["ClusterConfiguration"]
 
 
 async def test_addons_come_and_go(either: Management) -> None:
