@@ -1,0 +1,1 @@
+"""Infrastructure providers: what clusters and machines are made of."""
