@@ -1,0 +1,147 @@
+"""A management plane, put together: what comes first is what the rest needs, and it ends in the opposite order.
+
+    async with management_plane(folder) as plane:
+        await plane.client.create(cluster)
+
+The API server is the embedded one, its data in the folder, or that of an existing cluster. The folder also holds what
+hosted control planes need. When the block ends nothing runs any more; all data stay for the next time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from kapstan.client import Client, Config
+from kapstan.cluster.api.controlplane.hosted import RuntimeType
+from kapstan.cluster.controlplane.hosted.adding import add_hosted_control_planes
+from kapstan.cluster.controlplane.hosted.runtime.interface import Runtime
+from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
+from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
+from kapstan.cluster.core.controllers import SCOPES, add_controllers
+from kapstan.cluster.infrastructure.simulated.adding import add_simulated_infrastructure
+from kapstan.cluster.management.installing import install
+from kapstan.cluster.management.kinds import KINDS, WEBHOOKS
+from kapstan.cluster.management.webhooks import LOOPBACK, Address, address, is_local, made_known
+from kapstan.components.progress import QuietReporter, Reporter
+from kapstan.machinery.codec import to_yaml
+from kapstan.machinery.errors import ConfigError
+from kapstan.runtime.manager import Manager
+from kapstan.runtime.options import ManagerOptions
+
+__all__ = ("ManagementPlane", "management_plane")
+
+
+class ManagementPlane:
+    """A management plane that runs."""
+
+    def __init__(self, folder: Path, config: Config, client: Client, manager: Manager) -> None:
+        self.folder, self.config, self.client, self.manager = folder, config, client, manager
+
+    @property
+    def url(self) -> str:
+        """Where its API server is reached."""
+        return self.config.server
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig, where the API server is our own."""
+        return kubeconfig_of(self.folder)
+
+
+def kubeconfig_of(folder: Path) -> Path:
+    """Where a management plane writes its administrator's kubeconfig."""
+    return folder / "kubeconfig"
+
+
+@asynccontextmanager
+async def management_plane(
+    folder: Path,
+    *,
+    config: Config | None = None,
+    host: str = LOOPBACK,
+    port: int = 0,
+    reporter: Reporter | None = None,
+) -> AsyncIterator[ManagementPlane]:
+    """Run a management plane inside the block, which begins when its controllers work.
+
+    With a `config` the controllers run on that cluster; else on an embedded API server at `host` and `port`.
+    """
+    reporter = reporter or QuietReporter()
+    async with AsyncExitStack() as stack:
+        _make_folder(folder)
+        if config is None:
+            with reporter.step("Starting the API server"):
+                config = await _embedded(stack, folder, host, port)
+        client = await stack.enter_async_context(Client(config, field_manager="kapstan"))
+        with reporter.step(f"Installing {len(KINDS)} kinds"):
+            await install(client, KINDS)
+        with reporter.step("Starting controllers"):
+            manager = await _manager(stack, folder, config, client, reporter)
+        yield ManagementPlane(folder, config, client, manager)
+
+
+async def _embedded(stack: AsyncExitStack, folder: Path, host: str, port: int) -> Config:
+    """An API server of our own, and a kubeconfig that says how to reach it."""
+    from kapstan.apiserver.server import EmbeddedServer
+
+    server = await stack.enter_async_context(EmbeddedServer(data_dir=folder / "apiserver", host=host, port=port))
+    _write_kubeconfig(kubeconfig_of(folder), to_yaml(server.kubeconfig()))
+    stack.callback(kubeconfig_of(folder).unlink, missing_ok=True)
+    return Config.from_kubeconfig(server.kubeconfig())
+
+
+async def _manager(stack: AsyncExitStack, folder: Path, config: Config, client: Client, reporter: Reporter) -> Manager:
+    """The controllers, and the webhooks where the API server can call them."""
+    runtimes = await _runtimes(stack, folder)
+    if not is_local(config):
+        reporter.line("Webhooks are not served: the API server runs on another machine and cannot call this one.")
+        manager = _with_controllers(config, ManagerOptions(scopes=SCOPES, webhooks=False), runtimes)
+        await stack.enter_async_context(manager.running())
+        return manager
+    place: Address = stack.enter_context(address())
+    options = ManagerOptions(
+        scopes=SCOPES, webhook_host=place.host, webhook_port=place.port, webhook_certificate=place.certificate
+    )
+    manager = _with_controllers(config, options, runtimes)
+    manager.add(*WEBHOOKS)
+    await stack.enter_async_context(manager.running())
+    await stack.enter_async_context(made_known(client, WEBHOOKS, place))
+    return manager
+
+
+async def _runtimes(stack: AsyncExitStack, folder: Path) -> Mapping[RuntimeType, Runtime]:
+    """What hosted control planes run in. Their processes end with us."""
+    processes = await stack.enter_async_context(ProcessRuntime(folder / "hosted"))
+    stack.push_async_callback(processes.stop)
+    simulated = await stack.enter_async_context(SimulatedRuntime(folder / "simulated"))
+    return {"Process": processes, "Simulated": simulated}
+
+
+def _with_controllers(config: Config, options: ManagerOptions, runtimes: Mapping[RuntimeType, Runtime]) -> Manager:
+    manager = Manager(config, options)
+    clusters = add_controllers(manager)
+    add_hosted_control_planes(manager, runtimes, webhooks=False)
+    add_simulated_infrastructure(manager, clusters)
+    return manager
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot use the data folder {folder}: {error.strerror or error}") from error
+
+
+def _write_kubeconfig(path: Path, text: str) -> None:
+    """Whole or not at all: whoever waits for the file may read it as soon as it is there. For the owner only."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.unlink(missing_ok=True)
+        temporary.touch(mode=0o600, exist_ok=False)
+        temporary.write_text(text)
+        temporary.replace(path)
+    except OSError as error:
+        raise ConfigError(f"cannot write the kubeconfig {path}: {error.strerror or error}") from error
