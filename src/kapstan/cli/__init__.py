@@ -33,15 +33,17 @@ class LazyCommand(NamedTuple):
 
 
 COMMANDS: Mapping[str, LazyCommand] = {
+    "cluster": LazyCommand("kapstan.cli.cluster:cluster", "Create, look at, change and delete clusters."),
     "completion": LazyCommand("kapstan.cli.completion:completion", "Have the shell complete commands and options."),
     "create": LazyCommand("kapstan.cli.create:create", "Add kinds, controllers and webhooks to a project."),
     "edit": LazyCommand("kapstan.cli.edit:edit", "Change how a project is laid out."),
     "init": LazyCommand("kapstan.cli.init:init", "Begin an operator's project."),
     "generate": LazyCommand(
-        "kapstan.cli.generate:generate", "Generate manifests from types, types from CRDs, clients."
+        "kapstan.cli.generate:generate", "Generate manifests, types, clients; clusters from templates."
     ),
     "apiserver": LazyCommand("kapstan.cli.apiserver:apiserver", "Run a Kubernetes API server with nothing installed."),
     "kube": LazyCommand("kapstan.cli.kube:kube", "Have the real Kubernetes programs at hand."),
+    "up": LazyCommand("kapstan.cli.up:up", "Run a management plane, with nothing installed."),
 }
 
 

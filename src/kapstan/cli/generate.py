@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from kapstan.cli import run
+from kapstan.cli import LazyCommand, LazyGroup, run
 from kapstan.client import Client, Config
 from kapstan.generate.clientset import clientset_of
 from kapstan.generate.crd import crds_of, file_name
@@ -26,6 +26,7 @@ __all__ = ("generate",)
 
 _EXAMPLES = """\b
 Examples:
+  kapstan generate cluster demo --workers 5
   kapstan generate manifests memcached_operator
   kapstan generate crd memcached_operator -o config/crd/bases
   kapstan generate rbac memcached_operator -o config/rbac/role.yaml
@@ -40,7 +41,10 @@ _packages = click.argument("packages", nargs=-1, required=True, metavar="PACKAGE
 _check = click.option("--check", is_flag=True, help="Write nothing; fail if what is there is not up to date.")
 
 
-@click.group(epilog=_EXAMPLES)
+_LAZY = {"cluster": LazyCommand("kapstan.cli.cluster.generating:generate_cluster", "Print the manifests of a cluster.")}
+
+
+@click.group(cls=LazyGroup, lazy=_LAZY, epilog=_EXAMPLES)
 def generate() -> None:
     """Generate manifests and code.
 

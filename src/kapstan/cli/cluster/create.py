@@ -1,0 +1,77 @@
+"""`kapstan cluster create`: a cluster from a template, and, if one likes, the wait until it is available."""
+
+from __future__ import annotations
+
+import click
+
+from kapstan.cli import run
+from kapstan.cli.cluster.session import connected, named_cluster
+from kapstan.cli.cluster.template import TemplateChoice, template_options
+from kapstan.cli.cluster.waiting import wait_options, wait_until
+from kapstan.client import Client
+from kapstan.cluster.api.core import Cluster
+from kapstan.cluster.management.following import is_available
+from kapstan.cluster.templates.rendering import Document, documents_of
+from kapstan.k8s.core_v1 import Namespace
+from kapstan.machinery.errors import AlreadyExists, ConfigError, KapstanError
+from kapstan.machinery.gvk import ObjectKey
+from kapstan.machinery.meta import ObjectMeta
+
+__all__ = ("create",)
+
+
+@click.command()
+@named_cluster
+@template_options
+@wait_options
+def create(
+    name: str, namespace: str, kubeconfig: str, context: str, wait: bool, timeout: float, **template: object
+) -> None:
+    """Create cluster NAME from a template.
+
+    `kapstan generate cluster NAME` prints what would be created, `--list-variables` what can be set.
+    """
+    run(_create(name, namespace, kubeconfig, context, TemplateChoice(**template), wait, timeout))  # type: ignore[arg-type]
+
+
+async def _create(
+    name: str, namespace: str, kubeconfig: str, context: str, choice: TemplateChoice, wait: bool, timeout: float
+) -> None:
+    async with connected(kubeconfig, context) as client:
+        key = ObjectKey(namespace or client.config.namespace, name)
+        documents = documents_of(choice.text, choice.values(key.name, key.namespace))
+        await _refuse_existing(client, key)
+        await _ensure_namespace(client, key.namespace)
+        await _create_all(client, key, documents)
+        if wait:
+            cluster = await client.get(Cluster, key.name, key.namespace)
+            await wait_until(client, cluster, is_available, title=f"Creating cluster {key}", timeout=timeout)
+            click.echo(f"Cluster {key} is available:  kapstan cluster kubeconfig {name}")
+        else:
+            click.echo(f"Cluster {key} is being created:  kapstan cluster describe {name}")
+
+
+async def _refuse_existing(client: Client, key: ObjectKey) -> None:
+    if await client.find(Cluster, key.name, key.namespace) is not None:
+        raise ConfigError(f"cluster {key} exists already: choose another name, or delete it first")
+
+
+async def _ensure_namespace(client: Client, name: str) -> None:
+    if await client.find(Namespace, name) is None:
+        try:
+            await client.create(Namespace(metadata=ObjectMeta(name=name)))
+        except AlreadyExists:
+            return
+
+
+async def _create_all(client: Client, key: ObjectKey, documents: list[Document]) -> None:
+    """All or nothing: what was created before something is refused is deleted again."""
+    created: list[Document] = []
+    try:
+        for document in documents:
+            document["metadata"].setdefault("namespace", key.namespace)
+            created.append(await client.create(document))
+    except KapstanError:
+        for document in reversed(created):
+            await client.delete(document)
+        raise

@@ -1,0 +1,52 @@
+"""`kapstan cluster upgrade`: another version of Kubernetes, the control plane first."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import click
+
+from kapstan.cli import run
+from kapstan.cli.cluster.session import connected, existing, named_cluster
+from kapstan.cli.cluster.waiting import wait_options, wait_until
+from kapstan.client import Client, Patch
+from kapstan.cluster.api.core import Cluster
+from kapstan.cluster.management.changing import control_plane_of, worker_deployments
+from kapstan.cluster.management.following import is_upgraded
+
+__all__ = ("upgrade",)
+
+
+@click.command()
+@named_cluster
+@click.option("--kubernetes-version", required=True, metavar="VERSION", help="The version to bring it to.")
+@wait_options
+def upgrade(
+    name: str, namespace: str, kubeconfig: str, context: str, kubernetes_version: str, wait: bool, timeout: float
+) -> None:
+    """Bring cluster NAME to another version of Kubernetes.
+
+    The control plane is upgraded first; workers follow when it is done, step by step.
+    """
+    version = kubernetes_version if kubernetes_version.startswith("v") else f"v{kubernetes_version}"
+
+    async def go() -> None:
+        async with connected(kubeconfig, context) as client:
+            cluster = await existing(client, name, namespace)
+            await _upgrade(client, cluster, version)
+            if wait:
+                done = partial(is_upgraded, version=version)
+                await wait_until(client, cluster, done, title=f"Upgrading cluster {cluster.key}", timeout=timeout)
+
+    run(go())
+
+
+async def _upgrade(client: Client, cluster: Cluster, version: str) -> None:
+    """All at once: workers of the new version are only made when the control plane has it."""
+    document = await control_plane_of(client, cluster)
+    before = document["spec"].get("version", "an unknown version")
+    await client.patch(document, Patch.merge({"spec": {"version": version}}))
+    click.echo(f"{document['kind']} {document['metadata']['name']} goes from {before} to {version}")
+    for deployment in await worker_deployments(client, cluster):
+        await client.patch(deployment, Patch.merge({"spec": {"template": {"spec": {"version": version}}}}))
+        click.echo(f"MachineDeployment {deployment.name} follows")

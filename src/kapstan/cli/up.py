@@ -1,0 +1,88 @@
+"""`kapstan up`: the management plane, in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from pathlib import Path
+
+import click
+
+from kapstan.cli.plane import data_folder
+from kapstan.machinery.errors import ConfigError
+
+__all__ = ("up",)
+
+_EXAMPLES = """\b
+Examples:
+  kapstan up
+  kapstan up --data-dir ./data --port 6443
+  kapstan up --kubeconfig ~/.kube/config --context management
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where everything is kept between runs.  [default: KAPSTAN_DATA, ~/.local/share/kapstan]",
+)
+@click.option("--bind-address", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--port",
+    metavar="PORT",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="The port of the API server.  [default: any that is free]",
+)
+@click.option("--kubeconfig", default="", metavar="FILE", help="Run the controllers on this cluster instead.")
+@click.option("--context", default="", metavar="NAME", help="With --kubeconfig: its context.")
+@click.option("-v", "--verbose", is_flag=True, help="Show what controllers do.")
+def up(data_dir: Path | None, bind_address: str, port: int, kubeconfig: str, context: str, verbose: bool) -> None:
+    """Run a management plane: an API server with all kinds, and all controllers, in this process.
+
+    Ctrl-C stops it; everything is kept, and is there again the next time.
+    """
+    if context and not kubeconfig:
+        raise ConfigError("--context goes with --kubeconfig: name the kubeconfig that has the context")
+    _log(verbose)
+    from kapstan.runtime.process import new_event_loop
+
+    folder = (data_dir or data_folder()).absolute()
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(_run(folder, bind_address, port, kubeconfig, context))
+
+
+def _log(verbose: bool) -> None:
+    level = logging.INFO if verbose else logging.ERROR
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S")
+    logging.getLogger("kapstan.client.warnings").setLevel(logging.ERROR)
+    logging.getLogger("kapstan.apiserver.access").setLevel(logging.WARNING)
+
+
+async def _run(folder: Path, host: str, port: int, kubeconfig: str, context: str) -> None:
+    from kapstan.client import Config
+    from kapstan.cluster.management import management_plane
+    from kapstan.components.progress import ConsoleReporter
+
+    began = time.monotonic()
+    stop = _on_signals()
+    config = Config.load(kubeconfig, context=context) if kubeconfig else None
+    async with management_plane(folder, config=config, host=host, port=port, reporter=ConsoleReporter()) as plane:
+        click.echo(f"The management plane runs at {plane.url} (ready in {time.monotonic() - began:.1f} s).")
+        if config is None:
+            click.echo(f"Data are kept in {folder}.")
+            click.echo(f"\n  export KUBECONFIG={plane.kubeconfig}")
+        click.echo("\nIn another terminal:  kapstan cluster create demo --wait\nCtrl-C stops it.")
+        await stop.wait()
+        click.echo("Stopping ...", err=True)
+    click.echo("Stopped. Everything is kept for the next time.", err=True)
+
+
+def _on_signals() -> asyncio.Event:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
