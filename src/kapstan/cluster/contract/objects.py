@@ -6,6 +6,7 @@ there but of the wrong type is a mistake of the provider's, and said so with its
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,7 +20,15 @@ from kapstan.machinery.conditions import find
 from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.meta import Condition
 
-__all__ = ("BootstrapConfig", "ContractViolation", "ControlPlane", "InfraCluster", "InfraMachine", "ProviderObject")
+__all__ = (
+    "BootstrapConfig",
+    "ContractViolation",
+    "ControlPlane",
+    "InfraCluster",
+    "InfraMachine",
+    "ProviderObject",
+    "Template",
+)
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -85,8 +94,17 @@ def _condition(item: Document) -> Condition:
         status=item["status"] if item.get("status") in ("True", "False") else "Unknown",
         reason=str(item.get("reason") or ""),
         message=str(item.get("message") or ""),
+        last_transition_time=_time(item.get("lastTransitionTime")),
         observed_generation=item.get("observedGeneration"),
     )
+
+
+def _time(value: Any) -> datetime | None:
+    """None for what is no time: when a condition changed is of too little weight to refuse an object for."""
+    try:
+        return convert(value, datetime) if value else None
+    except msgspec.ValidationError:
+        return None
 
 
 class InfraCluster(ProviderObject):
@@ -213,6 +231,15 @@ class ControlPlane(ProviderObject):
     def externally_managed(self) -> bool:
         """It has no machines of ours."""
         return self._flag("status", "externalManagedControlPlane")
+
+
+class Template(ProviderObject):
+    """What infrastructure machines or bootstrap configurations are cloned from."""
+
+    @property
+    def content(self) -> Document:
+        """Metadata and spec of the clones; a template may have none."""
+        return self._get(dict[str, Any], "spec", "template") or {}
 
 
 _PROVISIONED = ("status", "initialization", "provisioned")

@@ -13,6 +13,7 @@ from kapstan.client.interface import Kind
 from kapstan.cluster.core.cluster.controller import ClusterReconciler
 from kapstan.cluster.core.machine.controller import MachineReconciler
 from kapstan.cluster.core.machinehealthcheck.controller import MachineHealthCheckReconciler
+from kapstan.cluster.core.machineset.controller import MachineSetReconciler
 from kapstan.cluster.remote.clustercache import ClusterCache
 from kapstan.cluster.remote.connection import ClientOptions
 from kapstan.cluster.remote.health import ProbeOptions
@@ -37,4 +38,5 @@ def add_controllers(
     add_controller(manager, ClusterReconciler(manager.client, clusters))
     add_controller(manager, MachineReconciler(manager.client, clusters))
     add_controller(manager, MachineHealthCheckReconciler(manager.client, clusters))
+    add_controller(manager, MachineSetReconciler(manager.client))
     return clusters

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+
 from kapstan.k8s.core_v1 import Taint
+from kapstan.machinery.names import label_value_errors
 
 __all__ = (
     "AUTOSCALER_MAX_SIZE",
@@ -21,7 +24,9 @@ __all__ = (
     "EXCLUDE_NODE_DRAINING",
     "EXCLUDE_WAIT_FOR_VOLUME_DETACH",
     "INTERRUPTIBLE",
+    "MACHINE_DEPLOYMENT_FINALIZER",
     "MACHINE_FINALIZER",
+    "MACHINE_SET_FINALIZER",
     "MANAGED_BY",
     "NODE_ANNOTATIONS_FROM_MACHINE",
     "NODE_CLUSTER_NAME",
@@ -50,12 +55,15 @@ __all__ = (
     "UNINITIALIZED",
     "UNSAFE_VERSION_UPDATE",
     "UPDATE_IN_PROGRESS",
+    "label_value",
 )
 
 # --- Finalizers -------------------------------------------------------------------------------------------------------
 
 CLUSTER_FINALIZER = "cluster.cluster.x-k8s.io"
 MACHINE_FINALIZER = "machine.cluster.x-k8s.io"
+MACHINE_SET_FINALIZER = "cluster.x-k8s.io/machineset"
+MACHINE_DEPLOYMENT_FINALIZER = "cluster.x-k8s.io/machinedeployment"
 
 # --- Labels -----------------------------------------------------------------------------------------------------------
 
@@ -114,3 +122,16 @@ NODE_TAINTS_FROM_MACHINE = "cluster.x-k8s.io/taints-from-machine"
 
 UNINITIALIZED = Taint(key="node.cluster.x-k8s.io/uninitialized", effect="NoSchedule")
 OUTDATED_REVISION = Taint(key="node.cluster.x-k8s.io/outdated-revision", effect="PreferNoSchedule")
+
+
+# --- Names as labels --------------------------------------------------------------------------------------------------
+
+
+def label_value(name: str) -> str:
+    """A name as the value of a label; one that is too long or has other characters is hashed, as Cluster API does."""
+    if not label_value_errors(name):
+        return name
+    digest = 0x811C9DC5  # FNV-1a, 32 bits
+    for byte in name.encode():
+        digest = (digest ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return f"hash_{base64.urlsafe_b64encode(digest.to_bytes(4)).decode().rstrip('=')}_z"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 from msgspec import field
@@ -38,6 +38,9 @@ from kapstan.runtime.manager import Manager
 from kapstan.runtime.options import ManagerOptions
 from kapstan.testing import Environment
 from kapstan.testing import embedded as an_environment
+
+if TYPE_CHECKING:
+    from .plant import Plant
 
 CONTRACT = {"cluster.x-k8s.io/v1beta2": "v1"}
 PROVISIONED = {"initialization": {"provisioned": True}}
@@ -174,7 +177,7 @@ async def goodbyes() -> AsyncIterator[None]:
     """A TLS connection ends when each side has heard the other's goodbye: let the loop hear the last ones."""
     yield
     selector = asyncio.get_running_loop()._selector  # type: ignore[attr-defined]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while len(selector.get_map()) > 1:  # noqa: ASYNC110 - the loop's own socket stays
             await asyncio.sleep(0.01)
 
@@ -182,6 +185,12 @@ async def goodbyes() -> AsyncIterator[None]:
 @pytest.fixture
 async def world(env: Environment) -> AsyncIterator[World]:
     """Core's controllers, running."""
+    async for world in a_world(env):
+        yield world
+
+
+async def a_world(env: Environment) -> AsyncIterator[World]:
+    """Core's controllers, running in an environment until the next is asked for."""
     await env.install(*CORE, *PROVIDERS)
     world = World(env, await env.namespace())
     manager = Manager(env.config, ManagerOptions(scopes=SCOPES, namespaces=(world.namespace,)))
@@ -215,3 +224,27 @@ async def cluster(world: World, workload: Environment) -> Cluster:
     return await world.env.eventually(
         Cluster, "c", world.namespace, lambda c: condition(c, "RemoteConnectionProbe").status == "True"
     )
+
+
+@pytest.fixture
+async def plant(env: Environment, workload: Environment) -> AsyncIterator[Plant]:
+    """A cluster with a connection, and providers that run."""
+    from .plant import TEMPLATES, Bootstrapper, Computers, Plant
+
+    await env.install(*CORE, *PROVIDERS, *TEMPLATES)
+    world = World(env, await env.namespace())
+    manager = Manager(env.config, ManagerOptions(scopes=SCOPES, namespaces=(world.namespace,)))
+    world.clusters = add_controllers(manager)
+    manager.add_controller(Bootstrapper())
+    manager.add_controller(Computers(workload.client))
+    running = asyncio.create_task(manager.start())
+    await manager.wait_started()
+    provisioned = {"initialization": {"provisioned": True}}
+    await world.provider(GenericCluster, "i", status=provisioned)
+    initialized = {"initialization": {"controlPlaneInitialized": True}, "externalManagedControlPlane": True}
+    await world.provider(GenericControlPlane, "p", status=initialized)
+    await world.kubeconfig(workload)
+    await world.cluster(infrastructure_ref=ref(GenericCluster, "i"), control_plane_ref=ref(GenericControlPlane, "p"))
+    yield Plant(world, workload)
+    manager.stop()
+    await running

@@ -10,7 +10,6 @@ from kapstan.client.interface import metadata_of
 from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachinePool, MachineSet
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.wording import shortened
-from kapstan.machinery.conditions import is_false
 from kapstan.machinery.model import Resource
 from kapstan.machinery.owners import has_owner
 from kapstan.runtime.cachedclient import CachedClient
@@ -41,18 +40,8 @@ class Descendants:
         return [machine for machine in self.workers if labels.POOL_NAME not in machine.metadata.labels]
 
     @cached_property
-    def unhealthy(self) -> list[Machine]:
-        """Machines that a health check has found wanting."""
-        return [
-            machine
-            for machine in self.machines
-            if is_false(machine.status.conditions, "HealthCheckSucceeded")
-            and labels.POOL_NAME not in machine.metadata.labels
-        ]
-
-    @cached_property
-    def to_be_remediated(self) -> list[Machine]:
-        return [machine for machine in self.unhealthy if is_false(machine.status.conditions, "OwnerRemediated")]
+    def outside_pools(self) -> list[Machine]:
+        return [machine for machine in self.machines if labels.POOL_NAME not in machine.metadata.labels]
 
     def owned_by(self, cluster: Cluster) -> list[Resource]:
         """What has to be deleted before the cluster: what it owns itself, the control plane last.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from kapstan.cluster.api.core import Machine
+from kapstan.cluster.core.machines import DELAYS
 from kapstan.cluster.skeleton.conditions import ConditionType, get, true
 from kapstan.cluster.skeleton.merging import Priority, PriorityFunction, Reasons, priority_of, summary
 from kapstan.cluster.skeleton.reasons import Reason
@@ -31,12 +32,6 @@ _GONE: dict[str, tuple[str, ...]] = {
     ConditionType.NODE_HEALTHY: (Reason.NODE_DELETED, Reason.NODE_DOES_NOT_EXIST),
 }
 _LONG, _LONG_DRAIN = timedelta(minutes=15), timedelta(minutes=5)
-_DELAYS = {
-    "cannot evict pod as it would violate the pod's disruption budget.": "PodDisruptionBudgets",
-    "deletionTimestamp set, but still not removed from the Node": "Pods not terminating",
-    "failed to evict Pod": "Pod eviction errors",
-    "waiting for completion": "Pods not completed yet",
-}
 
 
 def ready(machine: Machine) -> Condition:
@@ -73,7 +68,7 @@ def _deleting(machine: Machine) -> Condition:
     message = f"Machine deletion in progress{' since more than 15m' if lasting else ''}"
     if found is not None:
         message += f", stage: {found.reason}"
-        causes = [cause for words, cause in _DELAYS.items() if words in found.message]
+        causes = [cause for words, cause in DELAYS.items() if words in found.message]
         drained = machine.status.deletion.node_drain_start_time if machine.status.deletion is not None else None
         draining = found.reason == Reason.DRAINING_NODE and drained is not None and now - drained > _LONG_DRAIN
         if lasting and draining and causes:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from kapstan.machinery.meta import IntOrString
 
-__all__ = ("Bounds", "SetState", "bounds", "on_delete", "rolling_update")
+__all__ = ("Bounds", "SetState", "bounds", "on_delete", "rolling_update", "share")
 
 
 class SetState(NamedTuple):
@@ -48,14 +48,15 @@ class Bounds(NamedTuple):
 
 def bounds(replicas: int, surge: IntOrString | None, unavailable: IntOrString | None) -> Bounds:
     """Percentages resolved: surge rounded up, unavailable rounded down; if both come to nothing, one may be missing."""
-    extra = _share(1 if surge is None else surge, replicas, round_up=True)
-    missing = _share(0 if unavailable is None else unavailable, replicas, round_up=False)
+    extra = share(1 if surge is None else surge, replicas, round_up=True)
+    missing = share(0 if unavailable is None else unavailable, replicas, round_up=False)
     if extra == missing == 0:
         missing = 1
     return Bounds(replicas, extra, min(missing, replicas))
 
 
-def _share(value: IntOrString, total: int, *, round_up: bool) -> int:
+def share(value: IntOrString, total: int, *, round_up: bool) -> int:
+    """A number, or a percentage of the total."""
     if isinstance(value, int):
         return value
     number = value.removesuffix("%")

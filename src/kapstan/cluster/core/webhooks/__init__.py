@@ -10,6 +10,7 @@ from kapstan.cluster.core.webhooks.machinehealthcheck import (
     default_machine_health_check,
     validate_machine_health_check,
 )
+from kapstan.cluster.core.webhooks.machineset import default_machine_set, validate_machine_set
 
 __all__ = ("WEBHOOKS",)
 
@@ -18,6 +19,8 @@ WEBHOOKS = (
     validate_cluster,
     default_machine,
     validate_machine,
+    default_machine_set,
+    validate_machine_set,
     validate_machine_drain_rule,
     default_machine_health_check,
     validate_machine_health_check,

@@ -1,0 +1,1 @@
+"""MachineSet: so many machines, all alike."""

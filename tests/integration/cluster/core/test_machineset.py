@@ -1,0 +1,172 @@
+"""The MachineSet controller, with providers that make machines and a workload cluster that they become nodes of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kapstan.client import Patch
+from kapstan.cluster.api.core import Machine, MachineSet
+from kapstan.cluster.api.core.common import TemplateMetadata
+
+from .conftest import GenericConfig, GenericMachine, condition
+from .plant import GenericMachineTemplate, Plant
+
+
+def available(count: int) -> Any:
+    return lambda found: found.status.available_replicas == found.status.replicas == count
+
+
+async def test_machines_are_made_from_templates(plant: Plant) -> None:
+    """Each has its own computer and configuration, which belong to it and say where they came from."""
+    await plant.template()
+    metadata = TemplateMetadata(labels={"pool": "a"}, annotations={"note": "x"})
+    await plant.set(template=plant.machine_template(metadata=metadata))
+    machine_set = await plant.set_when(available(3))
+    assert machine_set.metadata.finalizers == ["cluster.x-k8s.io/machineset"]
+    assert [owner.kind for owner in machine_set.metadata.owner_references] == ["Cluster"]
+    assert machine_set.status.selector == "cluster.x-k8s.io/set-name=s"
+    assert machine_set.status.ready_replicas == 3
+    assert [(one.version, one.replicas) for one in machine_set.status.versions] == [("v1.36.0", 3)]
+    assert condition(machine_set, "MachinesReady").status == "True"
+    assert condition(machine_set, "ScalingUp").reason == "NotScalingUp"
+
+    machine = (await plant.machines())[0]
+    assert (
+        machine.metadata.labels.items()
+        >= {
+            "cluster.x-k8s.io/cluster-name": "c",
+            "cluster.x-k8s.io/set-name": "s",
+            "pool": "a",
+        }.items()
+    )
+    assert [(owner.kind, owner.controller) for owner in machine.metadata.owner_references] == [("MachineSet", True)]
+    assert machine.spec.infrastructure_ref.name == machine.name and machine.name.startswith("s-")
+    computer = await plant.client.get(GenericMachine, machine.name, plant.namespace)
+    assert computer.spec["flavor"] == "m1"
+    assert computer.metadata.labels["size"] == "small" and computer.metadata.labels["pool"] == "a"
+    assert computer.metadata.annotations == {
+        "note": "x",
+        "cluster.x-k8s.io/cloned-from-name": "t",
+        "cluster.x-k8s.io/cloned-from-groupkind": "GenericMachineTemplate.infrastructure.cluster.x-k8s.io",
+    }
+    assert [(owner.kind, owner.uid) for owner in computer.metadata.owner_references] == [("Machine", machine.uid)]
+    template = await plant.client.get(GenericMachineTemplate, "t", plant.namespace)
+    assert [(owner.kind, owner.controller) for owner in template.metadata.owner_references] == [("Cluster", None)]
+
+
+async def test_scaling(plant: Plant) -> None:
+    """Up and down through the scale subresource; marked machines go first, and no name is used twice."""
+    await plant.template()
+    await plant.set(replicas=2)
+    machine_set = await plant.set_when(available(2))
+    first, second = await plant.machines()
+    await plant.client.patch(
+        second, Patch.merge({"metadata": {"annotations": {"cluster.x-k8s.io/delete-machine": ""}}})
+    )
+    await plant.client.scale(machine_set, replicas=1)
+    await plant.set_when(available(1))
+    assert [machine.name for machine in await plant.machines()] == [first.name]
+    await plant.client.scale(machine_set, replicas=3)
+    machine_set = await plant.set_when(available(3))
+    assert second.name not in {machine.name for machine in await plant.machines()}
+    scale = await plant.client.get_scale(machine_set)
+    assert (scale.spec.replicas, scale.status.replicas) == (3, 3)
+    assert len(await plant.client.list(GenericMachine, plant.namespace)) == 3
+
+
+async def test_a_machine_that_goes_is_replaced(plant: Plant) -> None:
+    await plant.template()
+    await plant.set(replicas=2)
+    await plant.set_when(available(2))
+    gone = (await plant.machines())[0]
+    await plant.client.delete(gone)
+    await plant.world.env.gone(Machine, gone.name, plant.namespace)
+    await plant.set_when(available(2))
+    names = {machine.name for machine in await plant.machines()}
+    assert len(names) == 2 and gone.name not in names
+
+
+async def test_a_set_waits_for_its_templates(plant: Plant) -> None:
+    await plant.set(replicas=1)
+    machine_set = await plant.set_when(lambda found: bool(found.status.conditions))
+    expected = (
+        "Scaling up from 0 to 1 replicas is blocked because:\n"
+        "* GenericConfigTemplate and GenericMachineTemplate do not exist"
+    )
+    assert condition(machine_set, "ScalingUp").message == expected
+    await plant.template()
+    await plant.set_when(available(1))
+
+
+async def test_machines_are_adopted_and_released(plant: Plant) -> None:
+    """By labels alone: a machine that no longer has them is left alone, and another is made."""
+    await plant.template()
+    await plant.set(replicas=1)
+    await plant.set_when(available(1))
+    (machine,) = await plant.machines()
+    label = "cluster.x-k8s.io/set-name"
+    await plant.client.patch(machine, Patch.merge({"metadata": {"labels": {label: "other"}}}))
+    released = await plant.world.env.eventually(
+        Machine, machine.name, plant.namespace, lambda found: not found.metadata.owner_references
+    )
+    await plant.set_when(available(1))
+    assert len(await plant.machines()) == 2
+    await plant.client.patch(released, Patch.merge({"metadata": {"labels": {label: "s"}}}))
+    await plant.world.env.eventually(
+        Machine, released.name, plant.namespace, lambda found: found.controller_ref() is not None or found.deleting
+    )
+    await plant.set_when(available(1))
+
+
+async def test_changes_reach_machines_in_place(plant: Plant) -> None:
+    """Labels, annotations and time-outs; what the template loses, machines lose, but not what others have set."""
+    await plant.template()
+    metadata = TemplateMetadata(labels={"pool": "a", "tier": "x"})
+    await plant.set(replicas=1, template=plant.machine_template(metadata=metadata))
+    machine_set = await plant.set_when(available(1))
+    (machine,) = await plant.machines()
+    await plant.client.patch(machine, Patch.merge({"metadata": {"labels": {"mine": "y"}}}))
+    change = {
+        "metadata": {"labels": {"pool": "b", "tier": None}, "annotations": {"note": "n"}},
+        "spec": {"deletion": {"nodeDrainTimeoutSeconds": 7}, "minReadySeconds": 1},
+    }
+    await plant.client.patch(machine_set, Patch.merge({"spec": {"template": change}}))
+    found = await plant.world.env.eventually(
+        Machine, machine.name, plant.namespace, lambda found: found.metadata.labels.get("pool") == "b"
+    )
+    assert "tier" not in found.metadata.labels and found.metadata.labels["mine"] == "y"
+    assert found.spec.deletion is not None and found.spec.deletion.node_drain_timeout_seconds == 7
+    assert found.spec.min_ready_seconds == 1 and found.uid == machine.uid
+    for kind in (GenericMachine, GenericConfig):
+        part = await plant.world.env.eventually(
+            kind, machine.name, plant.namespace, lambda found: found.metadata.annotations.get("note") == "n"
+        )
+        assert "tier" not in part.metadata.labels and part.metadata.labels["pool"] == "b"
+        assert part.metadata.annotations["cluster.x-k8s.io/cloned-from-name"] == "t"
+    await plant.set_when(available(1))
+
+
+async def test_unhealthy_machines_are_replaced(plant: Plant) -> None:
+    await plant.template()
+    await plant.set(replicas=2)
+    await plant.set_when(available(2))
+    sick = (await plant.machines())[1]
+    since = "2026-01-01T00:00:00Z"
+    marks = [
+        {"type": type, "status": "False", "reason": "Sick", "message": "", "lastTransitionTime": since}
+        for type in ("HealthCheckSucceeded", "OwnerRemediated")
+    ]
+    operations = [{"op": "add", "path": "/status/conditions/-", "value": mark} for mark in marks]
+    await plant.client.patch(sick, Patch.json(operations), subresource="status")
+    await plant.world.env.gone(Machine, sick.name, plant.namespace)
+    await plant.set_when(available(2))
+
+
+async def test_a_set_goes_after_its_machines(plant: Plant) -> None:
+    await plant.template()
+    await plant.set(replicas=2)
+    machine_set = await plant.set_when(available(2))
+    await plant.client.delete(machine_set)
+    await plant.world.env.gone(MachineSet, "s", plant.namespace)
+    assert await plant.machines() == []
+    assert await plant.client.list(GenericMachine, plant.namespace) == []
