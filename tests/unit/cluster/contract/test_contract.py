@@ -1,5 +1,6 @@
 """The contract: versions found by label, and the same fields read wherever a provider has them."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -109,3 +110,15 @@ def test_conditions_of_v1beta1_are_read_leniently() -> None:
 def test_a_field_of_the_wrong_type_names_the_provider_s_object_and_path() -> None:
     with pytest.raises(ContractViolation, match=r"Thing b/a: \.spec\.providerID"):
         _ = InfraMachine(an_object(spec={"providerID": 3}), NEW).provider_id
+
+
+def test_a_condition_keeps_the_time_at_which_it_changed() -> None:
+    told = [
+        {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T12:00:00Z"},
+        {"type": "Odd", "status": "True", "lastTransitionTime": "yesterday"},
+    ]
+    view = InfraMachine(an_object(status={"conditions": told}), NEW)
+    ready, odd = view.condition("Ready"), view.condition("Odd")
+    assert ready is not None and odd is not None
+    assert ready.last_transition_time == datetime(2026, 1, 1, 12, tzinfo=UTC)
+    assert odd.last_transition_time is None
