@@ -13,6 +13,6 @@ async def goodbyes() -> AsyncIterator[None]:
     """A TLS connection ends when each side has heard the other's goodbye: let the loop hear the last ones."""
     yield
     selector = asyncio.get_running_loop()._selector  # type: ignore[attr-defined]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while len(selector.get_map()) > 1:  # noqa: ASYNC110 - the loop's own socket stays
             await asyncio.sleep(0.01)
