@@ -7,6 +7,7 @@ kept from growing without end: a process cannot be told to open another file.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,8 @@ OPEN_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 _MAX_BYTES = 20 << 20
 _GENERATIONS = 3
 _TAIL_BYTES = 16 << 10
+# From the first goroutine to the next line that etcd (JSON) or Kubernetes (klog) writes, if there is one.
+_TRACE = re.compile(r"^goroutine \d+ \[.*?(?=^\{|^[IWEF]\d{4} |\Z)", re.MULTILINE | re.DOTALL)
 
 
 def prepare(log: Path) -> None:
@@ -44,13 +47,14 @@ def rotate(log: Path, max_bytes: int = _MAX_BYTES) -> bool:
 
 
 def tail(log: Path, lines: int = 8, *, since: int = 0) -> list[str]:
-    """The last lines that were written after position `since`."""
+    """The last lines that were written after position `since`, without the stack traces of a Go program that panics."""
     if not log.is_file():
         return []
     with log.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
         file.seek(max(0, end - _TAIL_BYTES, since if since <= end else 0))
-        return file.read().decode(errors="replace").splitlines()[-lines:]
+        written = file.read().decode(errors="replace")
+    return _TRACE.sub("", written).splitlines()[-lines:]
 
 
 def _generation(log: Path, number: int) -> Path:

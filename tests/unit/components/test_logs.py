@@ -62,3 +62,10 @@ def test_tail_after_a_rotation_does_not_look_beyond_the_end(tmp_path: Path) -> N
     log.write_text("new\n")
 
     assert logs.tail(log, since=1_000_000) == ["new"]
+
+
+def test_tail_leaves_out_where_a_program_panicked(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    trace = "goroutine 1 [running]:\nmain.main()\n\tmain.go:31 +0x28\n"
+    log.write_text(f'{{"msg":"bad"}}\npanic: bad\n\n{trace}{{"msg":"again"}}\npanic: worse\n\n{trace}')
+    assert logs.tail(log) == ['{"msg":"bad"}', "panic: bad", "", '{"msg":"again"}', "panic: worse", ""]
