@@ -196,35 +196,6 @@ async def test_a_server_that_stops_sending_is_noticed(
         await eventually(lambda: names(factory) == ["a"])
 
 
-@pytest.mark.parametrize("config", [pytest.param("real", marks=pytest.mark.real)], indirect=True)
-async def test_a_restart_of_the_api_server_and_an_expired_version(
-    real_api_server: Any, client: Client, fragile: Client, proxy: Any, namespace: str, eventually: Eventually
-) -> None:
-    """While nobody watches, objects come and go and the server forgets its history: the informer lists again, and
-    tells what vanished and what was replaced."""
-    for name in ("kept", "deleted", "replaced"):
-        await client.create(config_map(name, namespace))
-    factory = within(fragile, namespace)
-    ear = Ear()
-    factory[ConfigMap].on_change(ear)
-    async with factory.running():
-        first = factory[ConfigMap].lister(namespace).get("replaced")
-        await proxy.close()
-        ear.heard.clear()
-        await client.delete(ConfigMap, "deleted", namespace)
-        await client.delete(ConfigMap, "replaced", namespace)
-        second = await client.create(config_map("replaced", namespace))
-        await client.create(config_map("new", namespace))
-        await real_api_server.plane.restart_apiserver()
-        await proxy.open()
-        await eventually(lambda: names(factory) == ["kept", "new", "replaced"])
-        await eventually(lambda: len(ear.heard) == 4)
-        assert sorted(ear.heard) == sorted([("-", "deleted"), ("-", "replaced"), ("+", "replaced"), ("+", "new")])
-        found = factory[ConfigMap].lister(namespace).get("replaced")
-        assert first is not None and found is not None
-        assert first.uid != found.uid == second.uid
-
-
 WIDGET = GroupVersionKind("late.kapstan.dev", "v1", "Widget")
 
 
