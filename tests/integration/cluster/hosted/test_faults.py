@@ -1,4 +1,4 @@
-"""What may go wrong with the machine under hosted control planes: it is told to a person, and ends when its cause does."""
+"""What may go wrong with the machine under control planes: a person is told, and it ends when its cause does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.integration.cluster.hosted.conftest import manager
 from tests.integration.cluster.hosted.driver import Tenant
 
 from kapstan.cluster.controlplane.hosted.runtime.interface import Observation
-from kapstan.machinery.errors import KapstanError
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 
@@ -39,12 +38,8 @@ async def test_a_full_disk_is_told_and_got_over(small: Path, guard: Callable[[st
     guard("c1")
     async with manager(small) as runtime:
         tenant = Tenant(runtime)
-        try:
-            await tenant.apply()
-        except KapstanError as error:
-            assert "the disk is full; free some space" in str(error)
-        else:
-            await tenant.until(full)
+        await tenant.apply()
+        await tenant.until(full)
 
         assert mount("-o", "remount,size=600m", str(small)).returncode == 0
         await tenant.apply()

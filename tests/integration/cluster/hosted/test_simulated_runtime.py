@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from pathlib import Path
 
@@ -11,10 +12,26 @@ from tests.integration.cluster.hosted.driver import Tenant
 from kapstan.client import Client
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName
 from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
-from kapstan.k8s.core_v1 import ConfigMap
+from kapstan.k8s.apps_v1 import Deployment
+from kapstan.k8s.core_v1 import ConfigMap, Pod
+from kapstan.machinery.conditions import is_true
 from kapstan.machinery.errors import ConfigError, ConnectionFailed, NotFound
 from kapstan.machinery.meta import ObjectMeta
+from kapstan.simulation import NodeSpec, Simulation
 
+WEB = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+        },
+    },
+}
 KEPT = ConfigMap(metadata=ObjectMeta(name="kept", namespace="default"), data={"a": "b"})
 
 
@@ -35,6 +52,20 @@ async def test_it_is_made_used_and_deleted(tmp_path: Path) -> None:
         async with tenant.client() as client:
             with pytest.raises(ConnectionFailed):
                 await client.request("GET", "/version")
+
+
+async def test_a_deployment_becomes_available_on_simulated_nodes(tmp_path: Path) -> None:
+    async with SimulatedRuntime(tmp_path) as runtime:
+        tenant = Tenant(runtime)
+        await tenant.apply()
+        async with Simulation(tenant.administrator(), workloads=False).running() as machines, tenant.client() as client:
+            await machines.kubelets.register(NodeSpec(name="n1"))
+            await client.create(WEB)
+            async with asyncio.timeout(60), client.watch(Deployment, "default") as events:
+                async for event in events:
+                    if is_true(event.object.status.conditions, "Available"):
+                        break
+            assert {pod.spec.node_name for pod in await client.list(Pod, "default")} == {"n1"}
 
 
 async def test_it_is_signed_by_its_own_authority(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """SimulatedRuntime: each control plane is a logical cluster of the embedded API server, in the manager's own process.
 
 No Kubernetes program, no process, ready at once: for demos, tests and large numbers. Everything else is the same: the
-cluster has the authorities, the certificates and the endpoint that its object says. Objects and certificates are kept
-in a folder and found there again; without one they go with the manager.
+cluster has the authorities, the certificates and the endpoint that its object says, and in place of a controller
+manager and a scheduler a simulation of them. Objects and certificates are kept in a folder and found there again;
+without one they go with the manager.
 """
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
@@ -36,6 +38,7 @@ from kapstan.cluster.controlplane.hosted.runtime.places import Places
 from kapstan.cluster.controlplane.hosted.settings import Endpoint
 from kapstan.machinery.errors import ConfigError
 from kapstan.machinery.pki import KeyPair, SigningKey, load_ca
+from kapstan.simulation import Simulation
 
 __all__ = ("SimulatedRuntime",)
 
@@ -64,6 +67,7 @@ class SimulatedRuntime:
         self._database: Database | None = None
         self._memory: dict[str, MemoryStorage] = {}
         self._served: dict[str, _Served] = {}
+        self._simulations: dict[str, asyncio.Task[None]] = {}
         self._failures: dict[str, str] = {}
         self._versions: dict[str, str] = {}
         self._wakers: list[Waker] = []
@@ -79,6 +83,9 @@ class SimulatedRuntime:
         return self
 
     async def __aexit__(self, *error: object) -> None:
+        for simulation in self._simulations.values():
+            simulation.cancel()
+        await asyncio.gather(*self._simulations.values(), return_exceptions=True)
         await self._stack.aclose()
 
     def subscribe(self, waker: Waker) -> None:
@@ -104,8 +111,7 @@ class SimulatedRuntime:
         folder.write_files(desired.files)
         wanted = _Served(desired.version, record.ports.apiserver, desired.files) if desired.replicas else None
         if wanted != self._served.get(instance.id):
-            await self._server.remove(instance.id)
-            self._served.pop(instance.id, None)
+            await self._withdraw(instance)
             if wanted is not None:
                 await self._serve(instance, wanted, record.bind_address)
             self._wake(instance)
@@ -131,8 +137,8 @@ class SimulatedRuntime:
         folder = self._places.of(instance)
         if not folder.exists or (folder.record is not None and folder.record.key != instance.key):
             return
-        await self._server.remove(instance.id)
-        for known in (self._served, self._memory, self._failures, self._versions):
+        await self._withdraw(instance)
+        for known in (self._memory, self._failures, self._versions):
             known.pop(instance.id, None)
         if self._database is not None:
             await self._database.drop(instance.id)
@@ -153,6 +159,17 @@ class SimulatedRuntime:
         self._memory[instance.id] = cluster.storage
         self._versions[instance.id] = wanted.version
         self._served[instance.id] = wanted
+        simulation = Simulation(self.connection(instance), name=str(instance.key))
+        self._simulations[instance.id] = self._server.tasks.create_task(simulation.run())
+
+    async def _withdraw(self, instance: Instance) -> None:
+        """Serve it no longer; its objects stay."""
+        simulation = self._simulations.pop(instance.id, None)
+        if simulation is not None:
+            simulation.cancel()
+            await asyncio.wait([simulation])
+        await self._server.remove(instance.id)
+        self._served.pop(instance.id, None)
 
     async def _storage(self, instance: Instance) -> MemoryStorage | None:
         """What it held before; None for a new one that is in memory, which then shares what all begin with."""
