@@ -96,7 +96,7 @@ class Transport:
         self._host = self._connections.endpoint.authority
         self._timeout = timedelta(seconds=config.timeout)
         self._limiter = RateLimiter(config.qps, config.burst) if config.qps > 0 else None
-        self._warnings = WarningLog()
+        self.warnings = WarningLog()
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
 
     async def send(self, request: Request) -> Response:
@@ -163,7 +163,7 @@ class Transport:
                 continue
             self._observe(request, str(answer.status), started)
             if warnings := answer.get_header_all("warning"):
-                self._warnings.hear(warnings)
+                self.warnings.hear(warnings)
             if answer.status < 300:
                 return answer
             if answer.status == 401 and not renewed:

@@ -14,11 +14,14 @@ from kapstan.runtime.cluster import Cluster
 from kapstan.runtime.scope import Scope
 from kapstan.simulation.kubelets.kubelets import Kubelets
 from kapstan.simulation.kubelets.settings import Timing
+from kapstan.simulation.nodes.lifecycle import GRACE
 from kapstan.simulation.workloads import Workloads
 
 __all__ = ("Simulation",)
 
 _FIELD_MANAGER = "kapstan-simulation"
+# Clusters have Endpoints all the same.
+_DEPRECATED = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 
 
 class Simulation:
@@ -27,11 +30,20 @@ class Simulation:
     A cluster that has a real controller manager and scheduler needs only the nodes: `workloads=False`.
     """
 
-    def __init__(self, config: Config, *, name: str = "", workloads: bool = True, timing: Timing | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        name: str = "",
+        workloads: bool = True,
+        timing: Timing | None = None,
+        node_grace: float = GRACE,
+    ) -> None:
         client = Client(config, field_manager=_FIELD_MANAGER)
+        client.transport.warnings.expect(_DEPRECATED)
         self.cluster = Cluster(client, name=name, scope=Scope(resync=0))
         self.kubelets = Kubelets(self.cluster, timing=timing)
-        self.workloads = Workloads(self.cluster) if workloads else None
+        self.workloads = Workloads(self.cluster, node_grace=node_grace) if workloads else None
 
     async def run(self) -> None:
         """Simulate until cancelled. An API server that is away is waited for."""

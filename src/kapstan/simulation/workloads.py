@@ -19,6 +19,9 @@ from kapstan.runtime.declaration import ControllerDeclaration
 from kapstan.runtime.manager import Manager
 from kapstan.runtime.reconcile import Reconciler
 from kapstan.simulation.deployment.controller import DeploymentReconciler
+from kapstan.simulation.endpoints.controller import EndpointsReconciler
+from kapstan.simulation.nodes.eviction import PodCollector, TaintEvictionReconciler
+from kapstan.simulation.nodes.lifecycle import GRACE, NodeLifecycleReconciler
 from kapstan.simulation.replicaset.controller import ReplicaSetReconciler
 from kapstan.simulation.scheduling.controller import Scheduler
 
@@ -27,8 +30,16 @@ __all__ = ("Workloads", "add_workloads")
 _PATIENCE = 10 * 365 * 86_400.0  # an API server that is away is no reason to give up
 
 
-def _reconcilers() -> list[Reconciler[Any]]:
-    return [DeploymentReconciler(), ReplicaSetReconciler(), Scheduler()]
+def _reconcilers(node_grace: float = GRACE) -> list[Reconciler[Any]]:
+    return [
+        DeploymentReconciler(),
+        ReplicaSetReconciler(),
+        EndpointsReconciler(),
+        NodeLifecycleReconciler(node_grace),
+        TaintEvictionReconciler(),
+        PodCollector(),
+        Scheduler(),
+    ]
 
 
 def add_workloads(manager: Manager) -> None:
@@ -40,8 +51,9 @@ def add_workloads(manager: Manager) -> None:
 class Workloads:
     """Runs them on one cluster, which somebody else runs."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._controllers = [_controller(cluster, reconciler) for reconciler in _reconcilers()]
+    def __init__(self, cluster: Cluster, *, node_grace: float = GRACE) -> None:
+        """`node_grace` is how many seconds without a sign of life a node has before it is unknown."""
+        self._controllers = [_controller(cluster, reconciler) for reconciler in _reconcilers(node_grace)]
 
     async def run(self) -> None:
         """Work until cancelled."""

@@ -20,6 +20,7 @@ from kapstan.machinery.codec import to_yaml
 from kapstan.machinery.errors import Expired
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.machinery.model import Resource
+from kapstan.simulation import NodeSpec, Simulation, Timing
 from kapstan.testing.installing import Source, install
 from kapstan.testing.running import Operator, Setup, running
 from kapstan.testing.servers import APIServer, embedded_server, real_server
@@ -84,6 +85,18 @@ class Environment:
         AssertionError if a permission was missing, or was declared and never used.
         """
         return running(self, things, setup, least_privilege=least_privilege, **options)
+
+    @asynccontextmanager
+    async def simulate(self, *, nodes: int = 1, timing: Timing | None = None) -> AsyncIterator[Simulation]:
+        """Have pods run inside the block, on nodes that are simulated: Deployments become Available.
+
+            async with env.simulate():
+                await env.eventually(Deployment, "web", "default", lambda web: web.status.available_replicas == 3)
+        """
+        async with Simulation(self.config, timing=timing).running() as simulation:
+            for number in range(nodes):
+                await simulation.kubelets.register(NodeSpec(name=f"node-{number}"))
+            yield simulation
 
     async def eventually(
         self,

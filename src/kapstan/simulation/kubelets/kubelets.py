@@ -22,6 +22,7 @@ from kapstan.runtime.change import Change
 from kapstan.runtime.cluster import Cluster
 from kapstan.runtime.controller import Controller
 from kapstan.runtime.declaration import ControllerOptions
+from kapstan.runtime.handler import enqueue_object
 from kapstan.runtime.reconcile import Outcome, Result
 from kapstan.runtime.source import KindSource
 from kapstan.simulation.kubelets.addresses import PodAddresses, Ranges
@@ -37,7 +38,8 @@ __all__ = ("Kubelets",)
 
 log = logging.getLogger(__name__)
 
-_PATIENCE = 10 * 365 * 86_400.0  # an API server that is away is no reason to give up
+# An API server that is away is no reason to give up.
+_OPTIONS = ControllerOptions(max_concurrent_reconciles=16, cache_sync_timeout=10 * 365 * 86_400.0)
 
 
 class _Simulated:
@@ -164,18 +166,29 @@ class Kubelets:
         await self._cluster.live.patch_named(Node, node.spec.name, "", patch, subresource="status")
         self._wake_pods(node.spec.name)
 
+    async def _insist(self, key: ObjectKey) -> Outcome:
+        """A node that was given up says that it lives, if it does: this process may have been held up for a while."""
+        node = self._nodes.get(key.name)
+        snapshot = self._cluster.informers.shared(Node).store.get(key)
+        if node is not None and node.failure is not Failure.DEAD and snapshot is not None:
+            said: Node = snapshot.decode(Node)
+            if any(one.type == "Ready" and one.status == "Unknown" for one in said.status.conditions):
+                await self._set_ready(node, node.ready)
+        return None
+
     # --- Running ----------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Be those nodes until cancelled."""
         await self._populated.wait()
-        informer = self._cluster.informers.shared(Pod)
-        index_by_node(informer)
-        options = ControllerOptions(max_concurrent_reconciles=16, cache_sync_timeout=_PATIENCE)
-        source = KindSource(informer, Pod, self._concerned)
-        self._controller = Controller("kubelets", self._reconcile, sources=[source], options=options)
+        pods, nodes = self._cluster.informers.shared(Pod), self._cluster.informers.shared(Node)
+        index_by_node(pods)
+        pod_source, node_source = KindSource(pods, Pod, self._concerned), KindSource(nodes, Node, enqueue_object)
+        self._controller = Controller("kubelets", self._reconcile, sources=[pod_source], options=_OPTIONS)
+        lives = Controller("kubelet-status", self._insist, sources=[node_source], options=_OPTIONS)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._controller.run(), name="kubelets")
+            group.create_task(lives.run(), name="kubelets' status")
             group.create_task(self._heartbeats.run(), name="heartbeats")
             group.create_task(self._flap(), name="flapping nodes")
 

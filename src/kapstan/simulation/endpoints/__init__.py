@@ -1,0 +1,1 @@
+"""Endpoints: where the pods of a Service are reached."""
