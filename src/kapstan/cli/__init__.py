@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     ),
     "apiserver": LazyCommand("kapstan.cli.apiserver:apiserver", "Run a Kubernetes API server with nothing installed."),
     "kube": LazyCommand("kapstan.cli.kube:kube", "Have the real Kubernetes programs at hand."),
+    "manager": LazyCommand("kapstan.cli.manager:manager", "Run the controllers in a pod of the management cluster."),
     "up": LazyCommand("kapstan.cli.up:up", "Run a management plane, with nothing installed."),
 }
 

@@ -14,14 +14,15 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from kapstan.client import Client, Config
 from kapstan.cluster.api.controlplane.hosted import RuntimeType
-from kapstan.cluster.controlplane.hosted.adding import add_hosted_control_planes
 from kapstan.cluster.controlplane.hosted.runtime.interface import Runtime
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
 from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
-from kapstan.cluster.core.controllers import SCOPES, add_controllers
-from kapstan.cluster.infrastructure.simulated.adding import add_simulated_infrastructure
+from kapstan.cluster.core.controllers import SCOPES
+from kapstan.cluster.management.controllers import add_all_controllers
 from kapstan.cluster.management.installing import install
 from kapstan.cluster.management.kinds import KINDS, WEBHOOKS
 from kapstan.cluster.management.webhooks import LOOPBACK, Address, address, is_local, made_known
@@ -63,11 +64,13 @@ async def management_plane(
     config: Config | None = None,
     host: str = LOOPBACK,
     port: int = 0,
+    namespaces: tuple[str, ...] = (),
     reporter: Reporter | None = None,
 ) -> AsyncIterator[ManagementPlane]:
     """Run a management plane inside the block, which begins when its controllers work.
 
-    With a `config` the controllers run on that cluster; else on an embedded API server at `host` and `port`.
+    With a `config` the controllers run on that cluster; else on an embedded API server at `host` and `port`. They look
+    after `namespaces`, or after all.
     """
     reporter = reporter or QuietReporter()
     async with AsyncExitStack() as stack:
@@ -79,7 +82,7 @@ async def management_plane(
         with reporter.step(f"Installing {len(KINDS)} kinds"):
             await install(client, KINDS)
         with reporter.step("Starting controllers"):
-            manager = await _manager(stack, folder, config, client, reporter)
+            manager = await _manager(stack, folder, config, namespaces, client, reporter)
         yield ManagementPlane(folder, config, client, manager)
 
 
@@ -93,22 +96,30 @@ async def _embedded(stack: AsyncExitStack, folder: Path, host: str, port: int) -
     return Config.from_kubeconfig(server.kubeconfig())
 
 
-async def _manager(stack: AsyncExitStack, folder: Path, config: Config, client: Client, reporter: Reporter) -> Manager:
+async def _manager(
+    stack: AsyncExitStack,
+    folder: Path,
+    config: Config,
+    namespaces: tuple[str, ...],
+    client: Client,
+    reporter: Reporter,
+) -> Manager:
     """The controllers, and the webhooks where the API server can call them."""
-    runtimes = await _runtimes(stack, folder)
-    if not is_local(config):
+    options = ManagerOptions(scopes=SCOPES, namespaces=namespaces)
+    place: Address | None = None
+    if is_local(config):
+        place = stack.enter_context(address())
+        serving = {"webhook_port": place.port, "webhook_certificate": place.certificate}
+        options = replace(options, webhook_host=place.host, **serving)
+    else:
         reporter.line("Webhooks are not served: the API server runs on another machine and cannot call this one.")
-        manager = _with_controllers(config, ManagerOptions(scopes=SCOPES, webhooks=False), runtimes)
-        await stack.enter_async_context(manager.running())
-        return manager
-    place: Address = stack.enter_context(address())
-    options = ManagerOptions(
-        scopes=SCOPES, webhook_host=place.host, webhook_port=place.port, webhook_certificate=place.certificate
-    )
-    manager = _with_controllers(config, options, runtimes)
-    manager.add(*WEBHOOKS)
+    manager = Manager(config, options)
+    add_all_controllers(manager, await _runtimes(stack, folder))
+    if place is not None:
+        manager.add(*WEBHOOKS)
     await stack.enter_async_context(manager.running())
-    await stack.enter_async_context(made_known(client, WEBHOOKS, place))
+    if place is not None:
+        await stack.enter_async_context(made_known(client, WEBHOOKS, place))
     return manager
 
 
@@ -118,14 +129,6 @@ async def _runtimes(stack: AsyncExitStack, folder: Path) -> Mapping[RuntimeType,
     stack.push_async_callback(processes.stop)
     simulated = await stack.enter_async_context(SimulatedRuntime(folder / "simulated"))
     return {"Process": processes, "Simulated": simulated}
-
-
-def _with_controllers(config: Config, options: ManagerOptions, runtimes: Mapping[RuntimeType, Runtime]) -> Manager:
-    manager = Manager(config, options)
-    clusters = add_controllers(manager)
-    add_hosted_control_planes(manager, runtimes, webhooks=False)
-    add_simulated_infrastructure(manager, clusters)
-    return manager
 
 
 def _make_folder(folder: Path) -> None:

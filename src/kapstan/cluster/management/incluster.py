@@ -1,0 +1,62 @@
+"""The controllers as a Deployment of the management cluster: what `config/` deploys.
+
+Names are those that kustomize gives in `config/default`. Webhook certificates are our own authority's: nobody needs
+cert-manager. Hosted control planes listen on the pod's address.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
+from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
+from kapstan.cluster.core.controllers import SCOPES
+from kapstan.cluster.management.controllers import add_all_controllers
+from kapstan.cluster.management.kinds import WEBHOOKS
+from kapstan.machinery.gvk import ObjectKey
+from kapstan.runtime.manager import Manager
+from kapstan.runtime.process import run_process
+from kapstan.runtime.webhook.authority import AuthorityOptions
+
+__all__ = ("ELECTION", "run_manager", "webhook_authority")
+
+ELECTION = "manager.kapstan.dev"
+_NAMESPACE = "kapstan-system"
+_DATA = Path("/var/lib/kapstan")
+_LOOPBACK = "127.0.0.1"
+
+
+def run_manager(arguments: Sequence[str]) -> None:
+    """Run the controllers until a signal says stop, as flags and the environment want it."""
+    namespace = os.environ.get("POD_NAMESPACE", _NAMESPACE)
+    manager = Manager.from_flags(
+        arguments, leader_election_id=ELECTION, leader_election_namespace=namespace, scopes=SCOPES
+    )
+    if manager.options.webhooks:
+        manager.sign_webhooks(webhook_authority(namespace))
+    manager.add(*WEBHOOKS)
+    run_process(lambda: _run(manager), manager.stop, manager.options)
+
+
+def webhook_authority(namespace: str) -> AuthorityOptions:
+    """Who signs for webhooks, and who is told to trust it."""
+    return AuthorityOptions(
+        secret=ObjectKey(namespace, "kapstan-webhook-server-cert"),
+        service="kapstan-webhook-service",
+        mutating=("kapstan-mutating-webhook-configuration",),
+        validating=("kapstan-validating-webhook-configuration",),
+    )
+
+
+async def _run(manager: Manager) -> None:
+    folder = Path(os.environ.get("KAPSTAN_DATA", _DATA))
+    address = os.environ.get("POD_IP", _LOOPBACK)
+    async with AsyncExitStack() as stack:
+        processes = await stack.enter_async_context(ProcessRuntime(folder / "hosted", address=address))
+        stack.push_async_callback(processes.stop)
+        simulated = await stack.enter_async_context(SimulatedRuntime(folder / "simulated", address=address))
+        add_all_controllers(manager, {"Process": processes, "Simulated": simulated})
+        await manager.start()
