@@ -7,12 +7,13 @@ import click
 __all__ = ("manager",)
 
 
-@click.command(
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
-)
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 def manager(flags: tuple[str, ...]) -> None:
-    """Run the controllers in a pod. FLAGS are those of every manager: --leader-elect, --zap-log-level, ..."""
+    """Run the controllers in a pod of the management cluster.
+
+    FLAGS are those of every manager, such as --leader-elect; `kapstan manager -- --help` shows them.
+    """
     from kapstan.cluster.management.incluster import run_manager
 
     run_manager(flags)
