@@ -14,7 +14,6 @@ from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName
 from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
 from kapstan.k8s.apps_v1 import Deployment
 from kapstan.k8s.core_v1 import ConfigMap, Pod
-from kapstan.machinery.conditions import is_true
 from kapstan.machinery.errors import ConfigError, ConnectionFailed, NotFound
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.simulation import NodeSpec, Simulation
@@ -63,7 +62,7 @@ async def test_a_deployment_becomes_available_on_simulated_nodes(tmp_path: Path)
             await client.create(WEB)
             async with asyncio.timeout(60), client.watch(Deployment, "default") as events:
                 async for event in events:
-                    if is_true(event.object.status.conditions, "Available"):
+                    if event.object.status.available_replicas == 2:
                         break
             assert {pod.spec.node_name for pod in await client.list(Pod, "default")} == {"n1"}
 
