@@ -12,6 +12,7 @@ from typing import Any
 from kapstan.client.interface import Kind
 from kapstan.cluster.core.cluster.controller import ClusterReconciler
 from kapstan.cluster.core.machine.controller import MachineReconciler
+from kapstan.cluster.core.machinedeployment.controller import MachineDeploymentReconciler
 from kapstan.cluster.core.machinehealthcheck.controller import MachineHealthCheckReconciler
 from kapstan.cluster.core.machineset.controller import MachineSetReconciler
 from kapstan.cluster.remote.clustercache import ClusterCache
@@ -39,4 +40,5 @@ def add_controllers(
     add_controller(manager, MachineReconciler(manager.client, clusters))
     add_controller(manager, MachineHealthCheckReconciler(manager.client, clusters))
     add_controller(manager, MachineSetReconciler(manager.client))
+    add_controller(manager, MachineDeploymentReconciler(manager.client))
     return clusters

@@ -79,10 +79,17 @@ class Computers(Reconciler[GenericMachine]):
             add_finalizer(draft, HELD)
             draft.spec["providerID"] = provider_id
         if await self._workload.find(Node, computer.name) is None:
-            await self._workload.create(a_node(computer.name, provider_id))
+            await self._workload.create(self._node(computer, provider_id))
         status = {"initialization": {"provisioned": True}}
         await self.client.patch(computer, Patch.merge({"status": status}), subresource="status")
         return None
+
+    def _node(self, computer: GenericMachine, provider_id: str) -> Node:
+        """It runs the version that the template names, if it names one."""
+        node = a_node(computer.name, provider_id)
+        assert node.status.node_info is not None
+        node.status.node_info.kubelet_version = computer.spec.get("version", "v1.36.0")
+        return node
 
 
 class Plant:

@@ -21,6 +21,7 @@ from kapstan.machinery.errors import (
     AlreadyExists,
     APIError,
     BadRequest,
+    Conflict,
     Forbidden,
     Invalid,
     KapstanError,
@@ -73,8 +74,11 @@ async def note_names(scope: Scope) -> None:
     names = Names(machine_set)
     following = names.after({machine.name for machine in scope.present})
     if following > names.next:
+        generation = machine_set.metadata.generation
         machine_set.metadata.annotations[NEXT] = str(following)
         await scope.draft.save()
+        if machine_set.metadata.generation != generation:
+            raise Conflict(f"{machine_set} has changed while it was looked at")
 
 
 # --- What must be sure before -----------------------------------------------------------------------------------------

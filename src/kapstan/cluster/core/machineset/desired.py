@@ -9,7 +9,7 @@ from kapstan.cluster.api.core import Machine, MachineSet
 from kapstan.cluster.api.core.common import ContractReference, DeletionTimeouts
 from kapstan.cluster.api.core.machine import MachineSpec
 from kapstan.cluster.contract.objects import Template
-from kapstan.cluster.core.machineset.memory import Metadata
+from kapstan.cluster.core.ownedkeys import Metadata
 from kapstan.cluster.core.templates import SUFFIX
 from kapstan.cluster.skeleton import labels
 from kapstan.machinery.codec import to_builtins

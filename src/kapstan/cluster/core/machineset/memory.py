@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ("Memory", "Metadata", "Remembered")
+from kapstan.cluster.core.ownedkeys import Metadata
 
-Metadata = tuple[dict[str, str], dict[str, str]]  # labels and annotations
+__all__ = ("Memory", "Remembered")
 
 
 @dataclass

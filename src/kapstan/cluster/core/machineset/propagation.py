@@ -14,15 +14,15 @@ from kapstan.cluster.api.core import Machine
 from kapstan.cluster.api.core.common import ContractReference
 from kapstan.cluster.contract.objects import ProviderObject
 from kapstan.cluster.core.machineset.desired import MANAGER, metadata_of, set_in_place
-from kapstan.cluster.core.machineset.memory import Metadata
 from kapstan.cluster.core.machineset.scope import Scope
+from kapstan.cluster.core.ownedkeys import Metadata, owned_keys
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.draft import Draft
 from kapstan.machinery.codec import to_builtins
 from kapstan.machinery.owners import add_finalizer
 from kapstan.runtime.reconcile import Outcome
 
-__all__ = ("changes", "owned_keys", "propagate")
+__all__ = ("changes", "propagate")
 
 # Cluster API has a second name for what it sets on machines' parts.
 _MANAGERS = (MANAGER, "capi-machineset-metadata")
@@ -62,7 +62,7 @@ async def _sync_machine(scope: Scope, machine: Machine, wanted: Metadata, *, rem
         stale: Metadata | None = None
         if removals and (meta.labels.keys() - wanted[0].keys() or meta.annotations.keys() - wanted[1].keys()):
             live = await scope.client.live.find(Machine, machine.name, machine.namespace)
-            stale = owned_keys(to_builtins(live.metadata)) if live is not None else None
+            stale = owned_keys(to_builtins(live.metadata), _MANAGERS) if live is not None else None
         meta.labels = _merged(meta.labels, wanted[0], stale[0] if stale else ())
         meta.annotations = _merged(meta.annotations, wanted[1], stale[1] if stale else ())
     await draft.save()
@@ -79,7 +79,9 @@ async def _sync_part(scope: Scope, ref: ContractReference, wanted: Metadata, *, 
     stale: Metadata = {}, {}
     if removals:
         live = await scope.providers.find_live(ProviderObject, ref, scope.machine_set.namespace)
-        stale = _less(owned_keys(live.document["metadata"]), _of_templates(scope)) if live is not None else stale
+        stale = (
+            _less(owned_keys(live.document["metadata"], _MANAGERS), _of_templates(scope)) if live is not None else stale
+        )
     patch = changes(found.document["metadata"], wanted, stale)
     if patch:
         await scope.client.patch(found.document, Patch.merge({"metadata": patch}), field_manager=MANAGER)
@@ -94,18 +96,6 @@ def changes(metadata: dict[str, Any], wanted: Metadata, stale: Metadata) -> dict
         part |= {key: None for key in old if key in now and key not in then}
         if part:
             found[name] = part
-    return found
-
-
-def owned_keys(metadata: dict[str, Any]) -> Metadata:
-    """Labels and annotations that an object has from its set, as the API server knows."""
-    found: Metadata = {}, {}
-    for entry in metadata.get("managedFields") or ():
-        if entry.get("manager") not in _MANAGERS:
-            continue
-        fields = (entry.get("fieldsV1") or {}).get("f:metadata") or {}
-        for part, name in zip(found, ("f:labels", "f:annotations"), strict=True):
-            part.update({key.removeprefix("f:"): "" for key in fields.get(name) or {} if key.startswith("f:")})
     return found
 
 

@@ -5,6 +5,7 @@ Each is a pure function with its declaration; `WEBHOOKS` is what a manager serve
 
 from kapstan.cluster.core.webhooks.cluster import default_cluster, validate_cluster
 from kapstan.cluster.core.webhooks.machine import default_machine, validate_machine
+from kapstan.cluster.core.webhooks.machinedeployment import default_machine_deployment, validate_machine_deployment
 from kapstan.cluster.core.webhooks.machinedrainrule import validate_machine_drain_rule
 from kapstan.cluster.core.webhooks.machinehealthcheck import (
     default_machine_health_check,
@@ -21,6 +22,8 @@ WEBHOOKS = (
     validate_machine,
     default_machine_set,
     validate_machine_set,
+    default_machine_deployment,
+    validate_machine_deployment,
     validate_machine_drain_rule,
     default_machine_health_check,
     validate_machine_health_check,

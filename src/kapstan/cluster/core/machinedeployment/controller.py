@@ -1,0 +1,146 @@
+"""Replaces machines step by step when what is wanted of them changes: old sets shrink while a new one grows.
+
+Read downwards: `reconcile`, then the phases in the files of their names, in the order in which they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachineSet
+from kapstan.cluster.core.external import DEFINITIONS, Providers
+from kapstan.cluster.core.machinedeployment.deletion import delete_deployment
+from kapstan.cluster.core.machinedeployment.rolling import has_heard, reconcile_rollout
+from kapstan.cluster.core.machinedeployment.scope import Scope
+from kapstan.cluster.core.machinedeployment.sets import reconcile_sets
+from kapstan.cluster.core.machinedeployment.status import observe
+from kapstan.cluster.core.machinesource import MachineSource
+from kapstan.cluster.core.templates import find_templates, references_of
+from kapstan.cluster.core.webhooks.machinedeployment import default_machine_deployment
+from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.paused import is_paused
+from kapstan.cluster.skeleton.phases import Phase, run_phases
+from kapstan.machinery.gvk import ObjectKey
+from kapstan.machinery.labels import from_label_selector
+from kapstan.machinery.owners import add_finalizer, has_finalizer, set_owner
+from kapstan.runtime.cachedclient import CachedClient
+from kapstan.runtime.change import Change
+from kapstan.runtime.declaration import controller, rbac, watches
+from kapstan.runtime.predicate import annotation_changed, generation_changed, label_changed
+from kapstan.runtime.reconcile import Outcome, Reconciler
+from kapstan.runtime.source import Source
+
+__all__ = ("MachineDeploymentReconciler",)
+
+
+def _is_paused_now(change: Change) -> bool:
+    if change.old is None or change.new is None:
+        return True
+    old, new = change.old.decode(Cluster), change.new.decode(Cluster)
+    return bool(old.spec.paused != new.spec.paused)
+
+
+def _has_heard_now(change: Change) -> bool:
+    """Whether a set has now heard of its size, or has begun to go."""
+    if change.old is None or change.new is None:
+        return True
+    return change.old.deleting != change.new.deleting or (
+        has_heard(change.new.decode(MachineSet)) and not has_heard(change.old.decode(MachineSet))
+    )
+
+
+@controller(
+    MachineDeployment,
+    reads=[DEFINITIONS, Cluster, Machine, MachineSet],
+    max_concurrent_reconciles=50,
+)
+@rbac(
+    "cluster.x-k8s.io",
+    "machinedeployments;machinedeployments/status;machinedeployments/finalizers",
+    verbs="get;list;watch;patch;update",
+)
+@rbac("cluster.x-k8s.io", "machinesets", verbs="get;list;watch;create;patch;update;delete")
+@rbac("cluster.x-k8s.io", "machines", verbs="get;list;watch")
+@rbac("infrastructure.cluster.x-k8s.io;bootstrap.cluster.x-k8s.io", "*", verbs="get;list;watch;patch;update")
+class MachineDeploymentReconciler(Reconciler[MachineDeployment]):
+    """Reconciles MachineDeployments."""
+
+    def __init__(self, client: CachedClient) -> None:
+        self._providers = Providers(client, MachineDeployment, lambda found: references_of(found.spec.template))
+        self._informers = client.cache.factory
+        self._kept: dict[str, frozenset[str]] = {}
+
+    async def reconcile(self, deployment: MachineDeployment) -> Outcome:
+        cluster = await self.client.find(Cluster, deployment.spec.cluster_name, deployment.namespace)
+        if cluster is None:
+            self.log.info("Cluster %s does not exist (yet): %s waits", deployment.spec.cluster_name, deployment)
+            return None
+        draft = Draft(self.client, deployment)
+        if not await self._is_held(draft, cluster):
+            return None
+        if await is_paused(draft, cluster):
+            return None
+        scope = Scope(
+            draft=draft,
+            cluster=cluster,
+            client=self.client,
+            providers=self._providers,
+            events=self.events,
+            kept=self._kept,
+        )
+        return await run_phases(scope, _DELETION if deployment.deleting else _PHASES, observe)
+
+    async def _is_held(self, draft: Draft[MachineDeployment], cluster: Cluster) -> bool:
+        """Nothing is done for a deployment that could vanish before it is undone. It gets labels and an owner, too."""
+        deployment = draft.obj
+        if deployment.deleting:
+            return has_finalizer(deployment, labels.MACHINE_DEPLOYMENT_FINALIZER)
+        add_finalizer(deployment, labels.MACHINE_DEPLOYMENT_FINALIZER)
+        default_machine_deployment(deployment)
+        set_owner(cluster, deployment)
+        await draft.save()
+        return True
+
+    # --- What wakes a deployment ------------------------------------------------------------------------------------
+
+    def sources(self) -> Sequence[Source]:
+        """Providers' templates, and machines."""
+        return [self._providers, MachineSource(self._informers.shared(Machine), _deployment_of)]
+
+    @watches(MachineSet, when=generation_changed | label_changed | annotation_changed | _has_heard_now)
+    def deployments_of(self, machine_set: MachineSet) -> Iterable[ObjectKey]:
+        """The one that controls a set; or those that could adopt it."""
+        owner = machine_set.controller_ref()
+        if owner is not None:
+            return [ObjectKey(machine_set.namespace, owner.name)] if owner.kind == "MachineDeployment" else []
+        found = self._informers.shared(MachineDeployment).store.select(machine_set.namespace)
+        matching = (one for one in found if _selects(one.decode(MachineDeployment), machine_set))
+        return [one.key for one in matching]
+
+    @watches(Cluster, when=_is_paused_now)
+    def deployments_of_cluster(self, cluster: Cluster) -> Iterable[ObjectKey]:
+        found = self._informers.shared(MachineDeployment).store.select(cluster.namespace)
+        return [one.key for one in found if one.decode(MachineDeployment).spec.cluster_name == cluster.name]
+
+
+def _selects(deployment: MachineDeployment, machine_set: MachineSet) -> bool:
+    selector = from_label_selector(deployment.spec.selector)
+    return not selector.empty and selector.matches(machine_set.metadata.labels)
+
+
+def _deployment_of(change: Change) -> Iterable[ObjectKey]:
+    return [
+        ObjectKey(state.namespace, state.labels[labels.DEPLOYMENT_NAME])
+        for state in change.states
+        if labels.DEPLOYMENT_NAME in state.labels
+    ]
+
+
+async def _reconcile_templates(scope: Scope) -> Outcome:
+    await find_templates(scope.client, scope.providers, scope.templates, scope.cluster)
+    return None
+
+
+_PHASES: tuple[Phase[Scope], ...] = (_reconcile_templates, reconcile_sets, reconcile_rollout)
+_DELETION: tuple[Phase[Scope], ...] = (reconcile_sets, delete_deployment)

@@ -1,0 +1,61 @@
+"""Which sets belong to a deployment, and the machines that they have.
+
+Sets that the selector matches and nobody controls are adopted.
+"""
+
+from __future__ import annotations
+
+from kapstan.client.interface import metadata_of
+from kapstan.cluster.api.core import Machine, MachineDeployment, MachineSet
+from kapstan.cluster.core.machinedeployment.scope import Scope
+from kapstan.machinery.errors import KapstanError
+from kapstan.machinery.labels import Selector, from_label_selector
+from kapstan.machinery.owners import set_controller
+from kapstan.runtime.reconcile import Outcome, TerminalError
+
+__all__ = ("CacheBehind", "check_known", "reconcile_sets", "selector_of")
+
+
+class CacheBehind(KapstanError):
+    """The API server has sets that the cache has not heard of yet."""
+
+
+async def reconcile_sets(scope: Scope) -> Outcome:
+    deployment = scope.deployment
+    selector = selector_of(deployment)
+    sets = []
+    for machine_set in await scope.client.list(MachineSet, deployment.namespace):
+        if machine_set.controller_ref() is None and selector.matches(machine_set.metadata.labels):
+            machine_set = await _adopt(scope, machine_set)
+        controller = machine_set.controller_ref()
+        if controller is not None and controller.uid == deployment.uid:
+            sets.append(machine_set)
+    scope.machines = list(await scope.client.list(Machine, deployment.namespace, labels=str(selector)))
+    scope.sets = sets
+    return None
+
+
+def selector_of(deployment: MachineDeployment) -> Selector:
+    selector = from_label_selector(deployment.spec.selector)
+    if selector.empty:
+        raise TerminalError(f"{deployment}: spec.selector is empty and would select every machine; give it labels")
+    return selector
+
+
+async def _adopt(scope: Scope, machine_set: MachineSet) -> MachineSet:
+    if scope.deployment.deleting or machine_set.deleting:
+        return machine_set
+    async with scope.client.edit(machine_set, optimistic_lock=True) as adopted:
+        set_controller(scope.deployment, adopted)
+    scope.events.normal(scope.deployment, "SuccessfulAdopt", f'Adopted MachineSet "{machine_set.name}"')
+    return adopted
+
+
+async def check_known(scope: Scope) -> None:
+    """That the cache knows every set is asked of the API server: what follows depends on it."""
+    deployment = scope.deployment
+    found = await scope.client.live.list(metadata_of(MachineSet), deployment.namespace)
+    ours = {one.name for one in found if any(ref.uid == deployment.uid for ref in one.metadata.owner_references)}
+    unknown = ours - {machine_set.name for machine_set in scope.sets or ()}
+    if unknown:
+        raise CacheBehind(f"{deployment}: waiting for the cache to hear of MachineSets {', '.join(sorted(unknown))}")
