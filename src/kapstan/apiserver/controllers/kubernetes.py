@@ -1,11 +1,13 @@
-"""The service `kubernetes` in the namespace `default`, by which pods find the API server."""
+"""The service `kubernetes` in the namespace `default`, by which pods find the API server, and where it leads to."""
 
 from __future__ import annotations
 
+import ipaddress
 from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.strategy.services.allocation import SERVICE_NETWORK
 from kapstan.machinery.errors import AlreadyExists, APIError
+from kapstan.machinery.gvk import GroupVersionKind
 
 if TYPE_CHECKING:
     from kapstan.apiserver.cluster import LogicalCluster
@@ -16,20 +18,47 @@ Object = dict[str, Any]
 
 _PORT = 443
 _DEFAULT_TARGET = 6443
+_NAME, _NAMESPACE = "kubernetes", "default"
 
 
 async def ensure_service(cluster: LogicalCluster) -> None:
-    """Create the service if it is missing. It leads to where the server listens, if that is known already."""
-    port = cluster.address.rpartition(":")[2]
+    """Have the service, and the endpoints behind it, lead to where the server listens now, if that is known already."""
+    host, _, port = cluster.address.rpartition(":")
     target = int(port) if port.isdecimal() else _DEFAULT_TARGET
-    service = {
+    try:
+        await _ensure(cluster, _service(target))
+    except APIError as error:
+        if error.code != 422:  # another service has its address already: then that one is meant
+            raise
+    if _is_public(host):
+        await _ensure(cluster, _endpoints(host, target))
+        await _ensure(cluster, _slice(host, target))
+
+
+async def _ensure(cluster: LogicalCluster, wanted: Object) -> None:
+    """Create an object; one that is there already may be of an earlier start, at another address."""
+    try:
+        await cluster.api.create(wanted)
+    except AlreadyExists:
+        gvk = GroupVersionKind.of(wanted["apiVersion"], wanted["kind"])
+        content = {name: value for name, value in wanted.items() if name not in ("apiVersion", "kind", "metadata")}
+        await cluster.api.patch(gvk, _NAME, _NAMESPACE, content)
+
+
+def _is_public(host: str) -> bool:
+    """Whether endpoints may have that address: those of this machine alone, or of no machine, are refused."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified or address.is_link_local)
+
+
+def _service(target: int) -> Object:
+    return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {
-            "name": "kubernetes",
-            "namespace": "default",
-            "labels": {"component": "apiserver", "provider": "kubernetes"},
-        },
+        "metadata": _metadata(component="apiserver", provider="kubernetes"),
         "spec": {
             "clusterIP": str(SERVICE_NETWORK[1]),
             "type": "ClusterIP",
@@ -37,10 +66,27 @@ async def ensure_service(cluster: LogicalCluster) -> None:
             "ports": [{"name": "https", "port": _PORT, "protocol": "TCP", "targetPort": target}],
         },
     }
-    try:
-        await cluster.api.create(service)
-    except AlreadyExists:
-        return
-    except APIError as error:
-        if error.code != 422:  # another service has its address already: then that one is meant
-            raise
+
+
+def _endpoints(host: str, port: int) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": _metadata(**{"endpointslice.kubernetes.io/skip-mirror": "true"}),
+        "subsets": [{"addresses": [{"ip": host}], "ports": [{"name": "https", "port": port, "protocol": "TCP"}]}],
+    }
+
+
+def _slice(host: str, port: int) -> Object:
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": _metadata(**{"kubernetes.io/service-name": _NAME}),
+        "addressType": "IPv6" if ":" in host else "IPv4",
+        "endpoints": [{"addresses": [host], "conditions": {"ready": True}}],
+        "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+    }
+
+
+def _metadata(**labels: str) -> Object:
+    return {"name": _NAME, "namespace": _NAMESPACE, "labels": labels}

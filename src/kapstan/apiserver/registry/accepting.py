@@ -45,8 +45,11 @@ def accepted_below(request: Request, body: Any) -> Object:
     gvk = request.kind.subresources[request.subresource].gvk
     if not isinstance(body, dict):
         raise unrecognized(gvk.kind, f"json: cannot unmarshal {json_kind(body)} into Go value of type {_TYPE_META}")
-    if body.get("kind", gvk.kind) != gvk.kind:
-        raise BadRequest(f"the object provided is unrecognized (must be of type {gvk.kind})")
+    api_version, name = body.get("apiVersion") or gvk.api_version, body.get("kind") or gvk.kind
+    if (api_version, name) != (gvk.api_version, gvk.kind):
+        version = str(api_version).rpartition("/")[2]
+        why = not_registered(str(api_version), str(name))
+        raise BadRequest(f"{name} in version {quote(version)} cannot be handled as a {gvk.kind}: {why}")
     obj = {"apiVersion": gvk.api_version, "kind": gvk.kind, **_content(body)}
     struct = struct_of(gvk)
     if struct is not None:

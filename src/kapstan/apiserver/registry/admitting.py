@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kapstan.apiserver.admission.interface import AdmissionAttributes, Operation
+from kapstan.apiserver.registry.accepting import accepted_below
 from kapstan.apiserver.registry.managed import keep_readable
 from kapstan.apiserver.registry.metadata import deduplicate_owners, metadata_of
 from kapstan.apiserver.request import DeleteOptions, Request, WriteOptions
 
-__all__ = ("admission_attributes", "admit")
+__all__ = ("admission_attributes", "admit", "admit_below")
 
 Object = dict[str, Any]
 
@@ -40,6 +41,15 @@ async def admit(request: Request, operation: Operation, obj: Object, old: Object
         keep_readable(admitted, managed_fields)
     deduplicate_owners(request, metadata, after_admission=True)
     return admitted
+
+
+async def admit_below(request: Request, obj: Object, old: Object) -> Object:
+    """The same of a subresource that has a kind of its own, such as Scale."""
+    attributes = admission_attributes(request, "UPDATE", obj, old)
+    await request.cluster.admission.admit(attributes)
+    admitted = attributes.object
+    assert admitted is not None
+    return obj if admitted is obj else accepted_below(request, admitted)
 
 
 def _options(request: Request, operation: Operation) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kapstan.apiserver.builtin import facts
 from kapstan.machinery.errors import (
     AlreadyExists,
     APIError,
@@ -81,14 +82,31 @@ def modified(resource: GroupResource, name: str) -> Conflict:
     return conflict(resource, name, _MODIFIED)
 
 
+_STORED_AT = {
+    GroupResource("", "endpoints"): "services/endpoints",
+    GroupResource("", "nodes"): "minions",
+    GroupResource("", "replicationcontrollers"): "controllers",
+    GroupResource("", "services"): "services/specs",
+    GroupResource("networking.k8s.io", "ingresses"): "ingress",
+}
+_ADDED = ("apiextensions.k8s.io", "apiregistration.k8s.io")  # servers of their own behind one address
+
+
 def precondition_failed(resource: GroupResource, key: str, name: str, wanted: str, found: str) -> Conflict:
     """A PUT with the uid of another object of that name."""
-    path = f"/registry/{resource.group}/{resource.resource}" if resource.group else f"/registry/{resource.resource}"
     why = (
-        f"StorageError: invalid object, Code: 4, Key: {path}/{key}, ResourceVersion: 0, AdditionalErrorMsg: "
-        f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+        f"StorageError: invalid object, Code: 4, Key: /registry/{_stored_at(resource)}/{key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
     )
     return conflict(resource, name, why)
+
+
+def _stored_at(resource: GroupResource) -> str:
+    """Where kube-apiserver has a resource in etcd: with its group only if that is not one of its own."""
+    if resource in _STORED_AT:
+        return _STORED_AT[resource]
+    own = resource.group not in _ADDED and any(found.group == resource.group for found in facts.group_versions())
+    return resource.resource if own else f"{resource.group}/{resource.resource}"
 
 
 def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> Invalid:

@@ -57,6 +57,6 @@ def field_manager(kind: ServedKind) -> FieldManager:
             kind.gvk.api_version,
             kind.gvk.kind,
             versions={other.gvk.api_version: other.schema for other in kind.siblings},
-            reset_fields={name: excluding(*(path[0] for path in paths)) for name, paths in resets.items() if paths},
+            reset_fields={name: excluding(*map(".".join, paths)) for name, paths in resets.items() if paths},
         )
     return kind.field_manager

@@ -54,14 +54,24 @@ async def replace(request: Request, obj: Object) -> Outcome:
     )
 
 
-async def guaranteed_update(request: Request, change: Change, *, allow_create: bool = False, uid: str = "") -> Outcome:
-    """Apply a change to whatever is there by then; `uid` is that of the object which the client thinks is there."""
+async def guaranteed_update(
+    request: Request,
+    change: Change,
+    *,
+    allow_create: bool = False,
+    uid: str = "",
+    seen_as: Callable[[Object], Object] | None = None,
+) -> Outcome:
+    """Apply a change to whatever is there by then; `uid` is that of the object which the client thinks is there.
+
+    Admission judges the object, or what it is `seen_as`; then the change has let it make its own changes already.
+    """
     kind, storage, key = request.kind, request.cluster.storage, request.key
     while True:
         current = storage.latest(kind.storage.group_resource, key)
         try:
             if current is not None:
-                return await _update(request, current, change, uid)
+                return await _update(request, current, change, uid, seen_as)
             if not allow_create:
                 raise not_found(kind.gvr.group_resource, request.name)
             return await _create(request, change)
@@ -85,7 +95,9 @@ async def _create(request: Request, change: Change) -> Outcome:
     return Outcome(encode(obj) if written is None else await view(request.kind, written), created=True)
 
 
-async def _update(request: Request, current: Record, change: Change, uid: str) -> Outcome:
+async def _update(
+    request: Request, current: Record, change: Change, uid: str, seen_as: Callable[[Object], Object] | None
+) -> Outcome:
     kind, storage, strategy = request.kind, request.cluster.storage, request.strategy
     resource = kind.gvr.group_resource
     value = await view(kind, current)
@@ -93,7 +105,9 @@ async def _update(request: Request, current: Record, change: Change, uid: str) -
     if uid and uid != current.uid:
         await storage.settle(current)
         raise precondition_failed(resource, current.key, request.name, uid, current.uid)
-    obj = await admit(request, "UPDATE", await change(decode(value)), old)
+    obj = await change(decode(value))
+    if seen_as is None:
+        obj = await admit(request, "UPDATE", obj, old)
     metadata, old_metadata = metadata_of(obj), old["metadata"]
     ensure_namespace(request, metadata)
     check_name(request, metadata)
@@ -108,7 +122,8 @@ async def _update(request: Request, current: Record, change: Change, uid: str) -
         request.warn(text)
     strategy.canonicalize(obj)
     obj = keep_timestamps(old, obj)
-    await request.cluster.admission.validate(admission_attributes(request, "UPDATE", obj, old))
+    seen = (obj, old) if seen_as is None else (seen_as(obj), seen_as(old))
+    await request.cluster.admission.validate(admission_attributes(request, "UPDATE", *seen))
     return await _store(request, current, obj, old)
 
 

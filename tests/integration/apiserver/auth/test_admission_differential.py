@@ -60,6 +60,8 @@ ANSWERS: dict[str, Object] = {
     "warnings": {"allowed": True, "warnings": ["w1", "w1", 'w "two"', "line\nfeed", "x" * 300]},
 }
 
+SCALE_TO_NINE = patch({"op": "replace", "path": "/spec/replicas", "value": 9})
+
 
 class Webhooks:
     """Answers by path: `/<server>/<answer>`."""
@@ -81,7 +83,7 @@ class Webhooks:
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],
             "failurePolicy": "Fail",
-            "timeoutSeconds": 2,
+            "timeoutSeconds": 2 if answer == "slow" else 20,
             **fields,
         }
 
@@ -105,7 +107,8 @@ class Webhooks:
                 return web.json_response(REVIEW)
             case "slow":
                 await asyncio.sleep(30)
-        response = {"uid": review["request"]["uid"], **ANSWERS[answer]}
+        decision = SCALE_TO_NINE if answer == "scale-to-nine" else ANSWERS[answer]
+        response = {"uid": review["request"]["uid"], **decision}
         return web.json_response({**REVIEW, "response": response})
 
 
@@ -201,6 +204,9 @@ CONDITIONS = [
     "1 / 0 == 1",
     "authorizer.group('apps').resource('deployments').check('create').allowed()",
     "authorizer.serviceAccount('default', 'robot').group('').resource('pods').check('get').allowed()",
+    "authorizer.serviceAccount('default', 'a:b').group('').resource('pods').check('get').allowed()",
+    "authorizer.requestResource.check('create').allowed()",
+    "authorizer.requestResource.name('x').check('create').reason() == ''",
 ]
 
 
@@ -255,6 +261,9 @@ async def _write_a_lot(server: Server, namespace: str) -> None:
     deployments = f"{APPS}/{namespace}/deployments"
     await server.ask("POST", f"{deployments}?fieldValidation=Strict", {"metadata": {"name": "d"}, "spec": spec})
     await server.ask("PATCH", f"{deployments}/d/status", {"status": {"replicas": 3}}, content_type=merge)
+    scale = (await server.ask("GET", f"{deployments}/d/scale")).body
+    await server.ask("PUT", f"{deployments}/d/scale", {**scale, "spec": {"replicas": 4}})
+    await server.ask("PATCH", f"{deployments}/d/scale", {"spec": {"replicas": 5}}, content_type=merge)
     await server.ask("POST", f"{CORE}/{namespace}/serviceaccounts", {"metadata": {"name": "robot"}})
     await server.ask("POST", f"{CORE}/{namespace}/serviceaccounts/robot/token", {"spec": {}})
 
@@ -274,6 +283,30 @@ def _comparable(reviews: list[Object]) -> list[Object]:
         request.pop("userInfo")
         found.append(normal(review))
     return found
+
+
+async def test_webhooks_may_change_a_scale(both: Both, webhooks: Webhooks) -> None:
+    """They see a Scale, not its parent, and what they make of it is what counts."""
+    namespace = await new_namespace(both, "scaled")
+    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["deployments/scale"]}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "replicas": 1}
+    found = []
+    for server in both:
+        deployments = f"{APPS}/{namespace}/deployments"
+        created = await server.create(deployments, {"metadata": {"name": "d"}, "spec": spec})
+        probing = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+        hook = webhooks.hook(server, "scale-to-nine", rules=[rule, probing])
+        path = await configured(server, True, namespace, hook)
+        change, merge = {"spec": {"replicas": 5}}, "application/merge-patch+json"
+        scaled = await server.ask("PATCH", f"{deployments}/d/scale?fieldManager=me", change, content_type=merge)
+        await server.ask("DELETE", path)
+        parent = (await server.ask("GET", f"{deployments}/d")).body
+        managers = [{**entry, "time": "time" in entry} for entry in parent["metadata"]["managedFields"]]
+        assert parent["metadata"]["uid"] == created["metadata"]["uid"]
+        found.append((normal(scaled), parent["spec"]["replicas"], managers))
+    assert found[0] == found[1]
+    assert found[0][1] == 9
 
 
 # --- Plugins ---

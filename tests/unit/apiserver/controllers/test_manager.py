@@ -61,6 +61,35 @@ async def test_the_api_server_has_a_service(world: World) -> None:
     assert service["metadata"]["labels"] == {"component": "apiserver", "provider": "kubernetes"}
 
 
+async def test_the_service_leads_to_where_the_server_listens() -> None:
+    """Also after it came back at another address; one that other machines cannot reach is no endpoint."""
+    async with asyncio.TaskGroup() as tasks:
+        cluster = await new_cluster("test", tasks=tasks)
+        found = []
+        for address in ("127.0.0.1:1234", "192.0.2.1:6443", "192.0.2.2:7443"):
+            cluster.address = address
+            (await start(cluster, without=CONTROLLERS)).close()
+            service = await cluster.api.get(SERVICE, "kubernetes", "default")
+            endpoints = await cluster.api.find(GroupVersionKind("", "v1", "Endpoints"), "kubernetes", "default")
+            slice = await cluster.api.find(
+                GroupVersionKind("discovery.k8s.io", "v1", "EndpointSlice"), "kubernetes", "default"
+            )
+            subsets = endpoints["subsets"] if endpoints else []
+            found.append(
+                (
+                    service["spec"]["ports"][0]["targetPort"],
+                    [one["ip"] for subset in subsets for one in subset["addresses"]],
+                    [one for endpoint in (slice["endpoints"] if slice else []) for one in endpoint["addresses"]],
+                    slice["ports"][0]["port"] if slice else None,
+                )
+            )
+    assert found == [
+        (1234, [], [], None),
+        (6443, ["192.0.2.1"], ["192.0.2.1"], 6443),
+        (7443, ["192.0.2.2"], ["192.0.2.2"], 7443),
+    ]
+
+
 async def test_two_services_never_get_the_same_address(world: World) -> None:
     for number in range(50):
         await world.create("Service", f"s-{number}", spec={"type": "NodePort", "ports": [{"port": 80}]})

@@ -63,6 +63,7 @@ _ENVIRONMENT = Environment(
         "oldObject": types.DYN,
         "request": _REQUEST,
         "authorizer": authorization.AUTHORIZER,
+        "authorizer.requestResource": authorization.RESOURCE_CHECK,
     }
 )
 
@@ -108,12 +109,20 @@ class Conditions:
     def _bindings(
         self, attributes: AdmissionAttributes, invocation: Invocation, obj: Object | None, old: Object | None
     ) -> Object:
-        authorizer = authorization.Authorizer(self._decide(attributes.user))
+        decide = self._decide(attributes.user)
+        asked = authorization.Question(
+            group=attributes.kind.gvr.group,
+            resource=attributes.kind.gvr.resource,
+            subresource=attributes.subresource,
+            namespace=attributes.namespace,
+            name=attributes.name,
+        )
         return {
             "object": obj,
             "oldObject": old,
             "request": described(attributes, invocation),
-            "authorizer": authorizer,
+            "authorizer": authorization.Authorizer(decide),
+            "authorizer.requestResource": authorization.ResourceCheck(decide, asked),
         }
 
     def _decide(self, user: UserInfo) -> Callable[[authorization.Question], authorization.Decision]:

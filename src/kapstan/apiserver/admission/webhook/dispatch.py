@@ -101,7 +101,7 @@ def denied(hook: Hook, status: Object | None) -> APIError:
 
 async def converted(obj: Object, source: ServedKind, target: ServedKind) -> Object:
     """The object in another version of its resource; the given one stays as it is."""
-    if source is target:
+    if source is target or obj.get("kind") != source.gvk.kind:  # a subresource with a kind of its own has one version
         return obj
     copy = clone(obj)
     converter = target.storage.converter

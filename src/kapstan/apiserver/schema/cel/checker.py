@@ -118,12 +118,10 @@ class _Checker:
     def _select(self, expr: Select) -> Type:
         if not expr.test_only and (name := _qualified_name(expr)) is not None:
             named = self._named_types.get(name)
-            if named is not None and self._lookup(name.partition(".")[0]) is None:
-                expr.operand = Ident(expr.at, name)  # the field selection stands for the type itself
-                expr.operand.type_value = named
-                expr.operand.type = types.type_of(named)
-                expr.field = ""
-                return expr.operand.type
+            is_type = named is not None and self._lookup(name.partition(".")[0]) is None
+            if is_type or self._lookup(name) is not None:  # the selection stands for a type or a variable with a dot
+                expr.operand, expr.field = Ident(expr.at, name), ""
+                return self.check(expr.operand)
         result = self._field(expr, expr.operand, expr.field)
         return types.BOOL if expr.test_only else self.bindings.substitute(result)
 

@@ -12,19 +12,18 @@ from typing import Any, NamedTuple
 from kapstan.apiserver.schema.cel import types
 from kapstan.apiserver.schema.cel.declarations import Library
 from kapstan.apiserver.schema.cel.values import EvaluationError, Opaque
-from kapstan.machinery.golang import quote
 from kapstan.machinery.names import name_is_dns_label, name_is_dns_subdomain
 
-__all__ = ("AUTHORIZATION", "AUTHORIZER", "Authorizer", "Decision", "Question")
+__all__ = ("AUTHORIZATION", "AUTHORIZER", "RESOURCE_CHECK", "Authorizer", "Decision", "Question", "ResourceCheck")
 
 _PREFIX = "kubernetes.authorization"
 AUTHORIZER = types.object_type(f"{_PREFIX}.Authorizer")
 _PATH = types.object_type(f"{_PREFIX}.PathCheck")
 _GROUP = types.object_type(f"{_PREFIX}.GroupCheck")
-_RESOURCE = types.object_type(f"{_PREFIX}.ResourceCheck")
+RESOURCE_CHECK = types.object_type(f"{_PREFIX}.ResourceCheck")
 _DECISION = types.object_type(f"{_PREFIX}.Decision")
 AUTHORIZATION = Library(
-    Authorizer=AUTHORIZER, PathCheck=_PATH, GroupCheck=_GROUP, ResourceCheck=_RESOURCE, Decision=_DECISION
+    Authorizer=AUTHORIZER, PathCheck=_PATH, GroupCheck=_GROUP, ResourceCheck=RESOURCE_CHECK, Decision=_DECISION
 )
 _add = AUTHORIZATION.add
 
@@ -78,9 +77,11 @@ class _Group(Authorizer):
     cel_type = _GROUP
 
 
-class _Resource(Authorizer):
+class ResourceCheck(Authorizer):
+    """A question that lacks only the verb; `authorizer.requestResource` is one."""
+
     __slots__ = ()
-    cel_type = _RESOURCE
+    cel_type = RESOURCE_CHECK
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,10 @@ class _DecisionValue(Opaque):
 
 
 def _service_account(authorizer: Authorizer, namespace: str, name: str) -> Authorizer:
-    if complaints := name_is_dns_subdomain(name):
-        raise EvaluationError(f"Invalid service account name: {quote(complaints[0])}")
-    if complaints := name_is_dns_label(namespace):
-        raise EvaluationError(f"Invalid service account namespace: {quote(complaints[0])}")
+    if name_is_dns_subdomain(name):
+        raise EvaluationError("Invalid service account name")
+    if name_is_dns_label(namespace):
+        raise EvaluationError("Invalid service account namespace")
     return authorizer.asking(Authorizer, service_account=(namespace, name))
 
 
@@ -107,7 +108,7 @@ def _path(authorizer: Authorizer, path: str) -> Authorizer:
 def _resource(group: Authorizer, resource: str) -> Authorizer:
     if not resource:
         raise EvaluationError("resource must not be empty")
-    return group.asking(_Resource, resource=resource)
+    return group.asking(ResourceCheck, resource=resource)
 
 
 def _check(question: Authorizer, verb: str) -> _DecisionValue:
@@ -115,7 +116,7 @@ def _check(question: Authorizer, verb: str) -> _DecisionValue:
 
 
 def _setter(name: str) -> Callable[[Authorizer, str], Authorizer]:
-    return lambda question, value: question.asking(_Resource, **{name: value})
+    return lambda question, value: question.asking(ResourceCheck, **{name: value})
 
 
 _add("authorizer_path", "Authorizer.path(string) -> PathCheck", _path)
