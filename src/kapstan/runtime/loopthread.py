@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 __all__ = ("LoopThread",)
@@ -39,8 +40,9 @@ class LoopThread:
 
     async def stop(self) -> None:
         """Cancel the work and wait for its end."""
-        if self._loop is not None and self._task is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._task.cancel)
+        if self._loop is not None and self._task is not None:
+            with suppress(RuntimeError):  # the loop is closed: the work has ended just now, by itself
+                self._loop.call_soon_threadsafe(self._task.cancel)
         if self._thread.ident is not None:
             await asyncio.to_thread(self._thread.join)
 

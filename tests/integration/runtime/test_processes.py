@@ -34,7 +34,7 @@ class Operator:
         """What it says up to the line that has this text."""
         assert self.process.stderr is not None
         said = ""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while text not in said:
                 line = await self.process.stderr.readline()
                 assert line, f"it ended without having said {text!r}: {said}"
@@ -70,12 +70,27 @@ async def create(client: Client, name: str, namespace: str) -> None:
 async def until(
     client: Client, name: str, namespace: str, condition: Callable[[dict[str, str]], object]
 ) -> dict[str, str]:
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(120):
         while True:
             data = (await client.get(ConfigMap, name, namespace)).data
             if condition(data):
                 return data
             await asyncio.sleep(0.05)
+
+
+async def before_a_renewal(client: Client, namespace: str) -> None:
+    """Wait until the lease will be renewed soon.
+
+    It runs out 15 s after its last renewal. A leader that is killed now leaves most of the two seconds between renewals
+    as room for a busy machine; what holds at every moment is shown with fake time.
+    """
+    async with asyncio.timeout(60):
+        while True:
+            lease = await client.get(Lease, "scribe", namespace)
+            assert lease.spec.renew_time is not None
+            if 1.2 < time.time() - lease.spec.renew_time.timestamp() < 2:
+                return
+            await asyncio.sleep(0.1)
 
 
 async def test_a_standby_takes_over_from_a_leader_that_was_killed(
@@ -88,6 +103,7 @@ async def test_a_standby_takes_over_from_a_leader_that_was_killed(
         await until(client, "log", namespace, lambda data: "first" in data.values())
         second = await stack.enter_async_context(operator(kubeconfig, "second", namespace, "--leader-elect"))
         await second.heard("Attempting to acquire leader lease")
+        await before_a_renewal(client, namespace)
         first.process.send_signal(signal.SIGKILL)
         killed = time.time_ns()
         data = await until(client, "log", namespace, lambda data: "second" in data.values())
@@ -110,7 +126,7 @@ async def test_a_leader_that_is_stopped_hands_over_at_once(kubeconfig: Path, cli
         released = time.time_ns()
         data = await until(client, "log", namespace, lambda data: "second" in data.values())
         taken = min(int(when) for when, who in data.items() if who == "second")
-        assert (taken - released) / 1e9 < 5
+        assert (taken - released) / 1e9 < 10, "long before the lease would have run out"
         lease = await client.get(Lease, "scribe", namespace)
         assert lease.spec.lease_transitions == 1
 
@@ -147,7 +163,7 @@ async def test_what_never_ends_is_ended_at_the_deadline(kubeconfig: Path, client
         only.process.terminate()
         began = time.monotonic()
         assert await only.process.wait() == 1
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 30, "the deadline of most, and by far not that of this one"
         assert "the deadline is over" in await only.said()
 
 
