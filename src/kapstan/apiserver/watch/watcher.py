@@ -111,7 +111,7 @@ class Watcher:
     @property
     def live(self) -> bool:
         """Whether the client has everything that happened."""
-        return self._live and not self._waiting
+        return self._live and not self._waiting and not self.ended.done()  # what waited at the end, it has not
 
     # Live -------------------------------------------------------------------------------------------------------------
 

@@ -129,6 +129,22 @@ async def test_a_watch_ends_with_a_bookmark_when_its_time_is_over(api: API, monk
     assert found == ["BOOKMARK", "BOOKMARK"]
 
 
+async def test_no_bookmark_leads_past_what_a_client_has_not_got(server: EmbeddedServer) -> None:
+    """A watch that is ended, as when a definition changes, goes on later where the client is, and misses nothing."""
+    api = server.cluster.api
+    options = ListOptions(allow_watch_bookmarks=True)
+    async with api.watch(CONFIG_MAP, "default", options=options) as events:
+        await create(api, "a")
+        assert await take(events, 2) == [("BOOKMARK", ""), ("ADDED", "a")]
+        created = await create(api, "b")
+        server.cluster.watches.end()
+        async with asyncio.timeout(5):
+            seen = [event.object["metadata"] async for event in events]
+    version = int(created["metadata"]["resourceVersion"])
+    passed = [metadata for metadata in seen if int(metadata["resourceVersion"]) >= version]
+    assert [metadata.get("name") for metadata in passed] in ([], ["b"])
+
+
 async def test_a_version_below_the_floor_has_expired(server: EmbeddedServer) -> None:
     api, storage = server.cluster.api, server.cluster.storage
     created = await create(api, "a")
