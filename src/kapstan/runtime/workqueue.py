@@ -266,7 +266,7 @@ class WorkQueue(Generic[K]):
         except BaseException:
             if getter.done() and not getter.cancelled():
                 self._wake_one()  # it was woken and goes away: somebody else must take the item
-            else:
+            elif getter in self._getters:  # it is not if somebody was woken, or all were, since it was cancelled
                 self._getters.remove(getter)
             raise
 

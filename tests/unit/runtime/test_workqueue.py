@@ -184,6 +184,17 @@ async def test_workers_wait_and_each_key_wakes_one(queue: WorkQueue[str]) -> Non
     assert sorted(task.result().key for task in tasks) == ["a", "b", "c"]
 
 
+async def test_a_worker_that_is_cancelled_before_a_key_comes_ends_quietly(queue: WorkQueue[str]) -> None:
+    """What wakes the others passes over it, before it has had its turn to leave."""
+    worker = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    worker.cancel()
+    queue.add("a")
+    with pytest.raises(asyncio.CancelledError):
+        await worker
+    assert (await queue.get()).key == "a"
+
+
 async def test_a_worker_cancelled_as_it_is_woken_loses_no_key(queue: WorkQueue[str]) -> None:
     first, second = asyncio.ensure_future(queue.get()), asyncio.ensure_future(queue.get())
     await asyncio.sleep(0)
