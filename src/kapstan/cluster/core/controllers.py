@@ -15,6 +15,7 @@ from kapstan.cluster.core.machine.controller import MachineReconciler
 from kapstan.cluster.core.machinedeployment.controller import MachineDeploymentReconciler
 from kapstan.cluster.core.machinehealthcheck.controller import MachineHealthCheckReconciler
 from kapstan.cluster.core.machineset.controller import MachineSetReconciler
+from kapstan.cluster.core.webhooks import WEBHOOKS
 from kapstan.cluster.remote.clustercache import ClusterCache
 from kapstan.cluster.remote.connection import ClientOptions
 from kapstan.cluster.remote.health import ProbeOptions
@@ -31,9 +32,16 @@ SCOPES: Mapping[Kind[Any], Scope] = {Secret: Scope(labels=labels.CLUSTER_NAME)}
 
 
 def add_controllers(
-    manager: Manager, *, client: ClientOptions | None = None, probe: ProbeOptions | None = None
+    manager: Manager,
+    *,
+    client: ClientOptions | None = None,
+    probe: ProbeOptions | None = None,
+    webhooks: bool = False,
 ) -> ClusterCache:
-    """Have a manager run core's controllers; the connections to workload clusters that they share are returned."""
+    """Have a manager run core's controllers; the connections to workload clusters that they share are returned.
+
+    Webhooks refuse at once what the controllers could only complain about. Defaults are filled in without them, too.
+    """
     clusters = ClusterCache(manager.client, client=client, probe=probe, metrics=manager.metrics)
     manager.add(clusters)
     add_controller(manager, ClusterReconciler(manager.client, clusters))
@@ -41,4 +49,6 @@ def add_controllers(
     add_controller(manager, MachineHealthCheckReconciler(manager.client, clusters))
     add_controller(manager, MachineSetReconciler(manager.client))
     add_controller(manager, MachineDeploymentReconciler(manager.client))
+    if webhooks:
+        manager.add(*WEBHOOKS)
     return clusters

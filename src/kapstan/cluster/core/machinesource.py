@@ -1,7 +1,7 @@
 """Machines, as those hear of them who have many: at once what they act on, after a moment what they only tell.
 
-A machine's status changes with every step of its start. Its owner acts when it comes, goes or is given up; when it
-becomes available, or no longer is, is worth a short wait, for others may follow; words can wait longer.
+A machine's status changes with every step of its start. Its owner acts when it goes or is given up; that it comes, or
+becomes available, is worth a short wait, for others may follow; words can wait longer.
 """
 
 from __future__ import annotations
@@ -29,15 +29,20 @@ _ACTED_ON = ("HealthCheckSucceeded", "OwnerRemediated")
 
 
 class MachineSource:
-    """Wakes whom a function names when a machine changes in a way that matters to its owner."""
+    """Wakes whom a function names when a machine changes in a way that matters to its owner.
 
-    def __init__(self, machines: SharedInformer, handler: Callable[[Change], Iterable[ObjectKey]]) -> None:
-        self._machines, self._handler = machines, handler
+    Those who do not make machines themselves are in less of a `hurry` to hear that one has come, or has other labels.
+    """
+
+    def __init__(
+        self, machines: SharedInformer, handler: Callable[[Change], Iterable[ObjectKey]], *, hurry: bool = True
+    ) -> None:
+        self._machines, self._handler, self._hurry = machines, handler, hurry
 
     async def run(self, queue: Queue, synced: Callable[[], None]) -> None:
         def hear(old: Snapshot | None, new: Snapshot | None, initial: bool) -> None:
             change = Change(Machine, old, new, initial=initial)
-            after = 0.0 if initial else patience(change)
+            after = 0.0 if initial else patience(change, hurry=self._hurry)
             if after is None:
                 return
             for key in set(self._handler(change)):
@@ -52,14 +57,18 @@ class MachineSource:
             unlisten()
 
 
-def patience(change: Change) -> float | None:
+def patience(change: Change, *, hurry: bool) -> float | None:
     """How long a change can wait to be heard of; None: it need not be."""
     old, new = change.old, change.new
-    if old is None or new is None or old.deleting != new.deleting:
+    if new is None or (old is not None and old.deleting != new.deleting):
         return 0.0
+    if old is None:
+        return _SOON if hurry else _LATER
     before, after = _peek(old.data), _peek(new.data)
-    if before.metadata != after.metadata or before.statuses(_ACTED_ON) != after.statuses(_ACTED_ON):
+    if before.statuses(_ACTED_ON) != after.statuses(_ACTED_ON):
         return 0.0
+    if before.metadata != after.metadata:
+        return 0.0 if hurry else _LATER
     if before.statuses(_COUNTED) != after.statuses(_COUNTED):
         return _SOON
     return _LATER if before.words() != after.words() else None

@@ -39,13 +39,16 @@ class Draft(Generic[R]):
         """Whether nothing holds up the deletion of the object any more: once that is written, it is no more."""
         return self.obj.deleting and not self.obj.metadata.finalizers
 
-    async def save(self) -> None:
-        """Write metadata and spec, if they have changed. The object's version and generation are then the new ones."""
+    async def save(self, *, locked: bool = False) -> None:
+        """Write metadata and spec, if they have changed. The object's version and generation are then the new ones.
+
+        With `locked` it is refused if the object is no longer as it was read, whatever has changed.
+        """
         after = to_builtins(self.obj)
         changes = diff(_but_status(self._before), _but_status(after))
         if not changes:
             return
-        written = await self._patch(changes)
+        written = await self._patch(changes, locked=locked)
         obj: _Object = self.obj  # type: ignore[assignment]
         obj.metadata, obj.spec = written.metadata, written.spec
         self._before = to_builtins(written) | {"status": self._before.get("status", {})}
@@ -61,8 +64,8 @@ class Draft(Generic[R]):
         self._before["metadata"]["resourceVersion"] = written.metadata.resource_version
         self._before["status"] = after
 
-    async def _patch(self, changes: dict[str, Any], *, subresource: str = "") -> Any:
-        if replaces_list(self._before, changes):
+    async def _patch(self, changes: dict[str, Any], *, subresource: str = "", locked: bool = False) -> Any:
+        if locked or replaces_list(self._before, changes):
             changes.setdefault("metadata", {})["resourceVersion"] = self._before["metadata"]["resourceVersion"]
         return await self._client.patch(self.obj, Patch.merge(changes), subresource=subresource)
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from kapstan.cluster.api.core.cluster import Cluster
 from kapstan.cluster.skeleton import labels
-from kapstan.cluster.skeleton.conditions import ConditionType, false, get, put, true
+from kapstan.cluster.skeleton.conditions import Conditioned, ConditionType, false, get, put, true
 from kapstan.cluster.skeleton.draft import Draft
 from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.machinery.meta import Condition
 from kapstan.machinery.model import Resource
 
-__all__ = ("is_paused", "paused_condition")
+__all__ = ("is_paused", "paused_condition", "refresh_paused")
 
 
 async def is_paused(draft: Draft[Any], cluster: Cluster | None) -> bool:
@@ -33,6 +33,13 @@ async def is_paused(draft: Draft[Any], cluster: Cluster | None) -> bool:
     if paused or (old is not None and old.status == "True"):
         await draft.save_status()
     return paused
+
+
+def refresh_paused(obj: Conditioned) -> None:
+    """Have the condition say that it holds of the object as it is now: it was put on it before anything else."""
+    found = get(obj, ConditionType.PAUSED)
+    if found is not None:
+        put(obj, found)
 
 
 def paused_condition(obj: Resource, cluster: Cluster | None) -> Condition:

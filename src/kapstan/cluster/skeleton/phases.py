@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.paused import refresh_paused
 from kapstan.machinery.errors import Conflict, KapstanError
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.runtime.reconcile import Outcome, Result
@@ -58,6 +59,7 @@ async def run_phases(scope: S, phases: Sequence[Phase[S]], observe: Callable[[S]
         await draft.save()
         if draft.gone:
             return None
+        refresh_paused(draft.obj)
         outcomes.append(observe(scope))
         if not errors:
             obj: _Object = draft.obj

@@ -131,7 +131,8 @@ def _cluster_of(change: Change) -> Iterable[ObjectKey]:
 
 
 def _is_urgent(change: Change) -> bool:
-    """What goes may be what a deletion waits for; what becomes available, or a node, what somebody waits for."""
+    """What goes may be what a deletion waits for; workers that become available, or a first node of the control plane,
+    are what somebody waits for. Single machines are told of by whoever has them."""
     if change.old is None or change.new is None:
         return change.new is None
     return _waited_for(change.old) != _waited_for(change.new)
@@ -166,4 +167,7 @@ _peek = msgspec.json.Decoder(_Peek).decode
 
 def _waited_for(state: Snapshot) -> object:
     status = _peek(state.data).status
-    return [one.status for one in status.conditions if one.type == "Available"], bytes(status.node_ref)
+    if labels.CONTROL_PLANE in state.labels:
+        return bytes(status.node_ref)
+    available = any(one.type == "Available" and one.status == "True" for one in status.conditions)
+    return available and not bytes(status.node_ref)

@@ -6,10 +6,12 @@ Read downwards: `reconcile`, then the phases in the files of their names, in the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 
 from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachineDrainRule, MachineSet
 from kapstan.cluster.api.core.common import ContractReference
 from kapstan.cluster.api.core.group import GROUP
+from kapstan.cluster.contract.objects import ProviderObject
 from kapstan.cluster.core.external import DEFINITIONS, Providers
 from kapstan.cluster.core.machine.bootstrap import reconcile_bootstrap
 from kapstan.cluster.core.machine.certificates import reconcile_certificate_expiry
@@ -34,11 +36,14 @@ from kapstan.runtime.cachedclient import CachedClient
 from kapstan.runtime.change import Change
 from kapstan.runtime.declaration import controller, rbac, watches
 from kapstan.runtime.predicate import annotation_changed, generation_changed
-from kapstan.runtime.reconcile import Outcome, Reconciler
+from kapstan.runtime.reconcile import Outcome, Reconciler, Result
 from kapstan.runtime.snapshot import Snapshot
 from kapstan.runtime.source import Source
 
 __all__ = ("MachineReconciler", "references")
+
+# How long to wait for what a new machine refers to before it is said to be missing; when it comes, we are woken.
+_BEING_MADE = 0.5  # seconds
 
 
 def references(machine: Machine) -> Iterable[ContractReference]:
@@ -91,6 +96,8 @@ class MachineReconciler(Reconciler[Machine]):
         draft = Draft(self.client, machine)
         if not await self._is_held(draft, cluster):
             return None
+        if await self._is_being_made(machine):
+            return Result(requeue_after=_BEING_MADE)
         if await is_paused(draft, cluster):
             return None
         machine_set = await self._set_of(machine)
@@ -118,6 +125,16 @@ class MachineReconciler(Reconciler[Machine]):
             set_owner(cluster, machine)
         await draft.save()
         return True
+
+    async def _is_being_made(self, machine: Machine) -> bool:
+        """Whether a machine is so new that whoever makes it is still at it: nothing need be said of it yet."""
+        created = machine.metadata.creation_timestamp
+        if machine.status.conditions or machine.deleting or machine.controller_ref() is None or created is None:
+            return False
+        if datetime.now(UTC) - created > timedelta(seconds=2):
+            return False
+        found = [await self._providers.find(ProviderObject, ref, machine.namespace) for ref in references(machine)]
+        return any(part is None for part in found)
 
     async def _set_of(self, machine: Machine) -> MachineSet | None:
         for ref in machine.metadata.owner_references:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachineSet
 from kapstan.cluster.core.external import DEFINITIONS, Providers
 from kapstan.cluster.core.machinedeployment.deletion import delete_deployment
-from kapstan.cluster.core.machinedeployment.rolling import has_heard, reconcile_rollout
+from kapstan.cluster.core.machinedeployment.plan import has_heard
+from kapstan.cluster.core.machinedeployment.rolling import reconcile_rollout
 from kapstan.cluster.core.machinedeployment.scope import Scope
 from kapstan.cluster.core.machinedeployment.sets import reconcile_sets
 from kapstan.cluster.core.machinedeployment.status import observe
@@ -53,6 +54,7 @@ def _has_heard_now(change: Change) -> bool:
 @controller(
     MachineDeployment,
     reads=[DEFINITIONS, Cluster, Machine, MachineSet],
+    when=generation_changed | label_changed | annotation_changed,  # its status is its own
     max_concurrent_reconciles=50,
 )
 @rbac(
@@ -99,6 +101,7 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment]):
         add_finalizer(deployment, labels.MACHINE_DEPLOYMENT_FINALIZER)
         default_machine_deployment(deployment)
         set_owner(cluster, deployment)
+        deployment.metadata.annotations.setdefault(labels.REVISION, "1")
         await draft.save()
         return True
 
@@ -106,7 +109,7 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment]):
 
     def sources(self) -> Sequence[Source]:
         """Providers' templates, and machines."""
-        return [self._providers, MachineSource(self._informers.shared(Machine), _deployment_of)]
+        return [self._providers, MachineSource(self._informers.shared(Machine), _deployment_of, hurry=False)]
 
     @watches(MachineSet, when=generation_changed | label_changed | annotation_changed | _has_heard_now)
     def deployments_of(self, machine_set: MachineSet) -> Iterable[ObjectKey]:

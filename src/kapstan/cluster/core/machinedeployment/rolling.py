@@ -1,8 +1,4 @@
-"""The next step of a deployment: its sets as they shall be, each written once.
-
-Sizes are planned only when every set has heard of its last size: a set that has not may still be making or deleting
-machines that nobody has counted.
-"""
+"""The next step of a deployment: its sets as they shall be, each written once."""
 
 from __future__ import annotations
 
@@ -11,20 +7,18 @@ from datetime import UTC, datetime
 
 from kapstan.cluster.api.core import MachineSet
 from kapstan.cluster.core.machinedeployment import desired
-from kapstan.cluster.core.machinedeployment.choice import Choice, choose, created, revise, revision_after
-from kapstan.cluster.core.machinedeployment.proportion import scaled
-from kapstan.cluster.core.machinedeployment.rollout import SetState, on_delete, rolling_update
+from kapstan.cluster.core.machinedeployment.choice import Choice, choose, revise, revision_after
+from kapstan.cluster.core.machinedeployment.plan import first_size, has_heard, planned_sizes, rolls, state_of
 from kapstan.cluster.core.machinedeployment.scope import Scope
 from kapstan.cluster.core.machinedeployment.sets import CacheBehind, check_known
 from kapstan.cluster.core.ownedkeys import owned_keys
 from kapstan.cluster.skeleton import labels
-from kapstan.cluster.skeleton.conditions import ConditionType, true_on
 from kapstan.cluster.skeleton.draft import Draft
 from kapstan.machinery.codec import to_builtins
 from kapstan.machinery.errors import AlreadyExists
 from kapstan.runtime.reconcile import Outcome, Result
 
-__all__ = ("has_heard", "reconcile_rollout")
+__all__ = ("reconcile_rollout",)
 
 
 async def reconcile_rollout(scope: Scope) -> Outcome:
@@ -34,11 +28,11 @@ async def reconcile_rollout(scope: Scope) -> Outcome:
     now = datetime.now(UTC)
     choice = choose(deployment, scope.sets, now)
     if choice.new is None and scope.templates.complete and not deployment.spec.paused:
-        created_set = await _create(scope, choice.old)
-        choice = Choice(created_set, choice.old)
-        scope.sets.append(created_set)
+        new = await _create(scope, choice.old)
+        choice = Choice(new, choice.old)
+        scope.sets.append(new)
     else:
-        await _write(scope, choice, _sizes(scope, choice))
+        await _write(scope, choice, planned_sizes(deployment, choice, scope.machines))
     if choice.new is not None:
         deployment.metadata.annotations[labels.REVISION] = choice.new.metadata.annotations[labels.REVISION]
     await _clean_up(scope, choice)
@@ -52,45 +46,6 @@ def _due(scope: Scope, now: datetime) -> Outcome:
     return Result(requeue_after=(after - now).total_seconds() + 0.1) if after is not None and after >= now else None
 
 
-# --- Sizes ------------------------------------------------------------------------------------------------------------
-
-
-def _sizes(scope: Scope, choice: Choice) -> dict[str, int]:
-    """Sets whose size changes now."""
-    old = [_state(scope, machine_set) for machine_set in choice.old]
-    limits = desired.limits_of(scope.deployment)
-    alone = not any(state.wanted or state.actual for state in old)
-    if not alone and not all(has_heard(machine_set) for machine_set in scope.sets or ()):
-        return {}
-    new = _state(scope, choice.new) if choice.new is not None else None
-    if scope.deployment.spec.paused:
-        return scaled(limits, new, old, _before(choice), rolls=scope.rolls)
-    if new is None:
-        return {}
-    return rolling_update(limits, new, old) if scope.rolls else on_delete(limits.replicas, new, old)
-
-
-def has_heard(machine_set: MachineSet) -> bool:
-    """Whether a set has been looked at since its size last changed, successfully or not."""
-    heard = max((condition.observed_generation or 0 for condition in machine_set.status.conditions), default=0)
-    return machine_set.deleting or heard >= machine_set.metadata.generation
-
-
-def _state(scope: Scope, machine_set: MachineSet) -> SetState:
-    machines = scope.machines_of(machine_set)
-    available = sum(true_on(machine, ConditionType.AVAILABLE) and not machine.deleting for machine in machines)
-    wanted = 0 if machine_set.deleting else machine_set.spec.replicas or 0
-    return SetState(machine_set.name, created(machine_set), wanted, len(machines), available)
-
-
-def _before(choice: Choice) -> dict[str, int]:
-    found = {}
-    for machine_set in (*choice.old, *([choice.new] if choice.new is not None else [])):
-        text = machine_set.metadata.annotations.get(desired.MAX_REPLICAS, "")
-        found[machine_set.name] = int(text) if text.isdecimal() else 0
-    return found
-
-
 # --- Writing ----------------------------------------------------------------------------------------------------------
 
 
@@ -99,11 +54,7 @@ async def _create(scope: Scope, old: Sequence[MachineSet]) -> MachineSet:
     deployment = scope.deployment
     if deployment.metadata.generation > 1:
         await check_known(scope)
-    revision = revision_after(old)
-    name, _ = desired.set_name(deployment, revision)
-    new = SetState(name, datetime.now(UTC), 0, 0, 0)
-    heard = all(has_heard(machine_set) for machine_set in old)
-    size = _room(scope, new, [_state(scope, machine_set) for machine_set in old]) if heard else 0
+    revision, size = revision_after(old), first_size(deployment, old, scope.machines)
     for collision in range(10):
         wanted = desired.desired_set(deployment, revision, size, collision)
         try:
@@ -119,13 +70,7 @@ async def _create(scope: Scope, old: Sequence[MachineSet]) -> MachineSet:
         message = f"Created MachineSet {made.namespace}/{made.name} with {size} replicas"
         scope.events.normal(deployment, "SuccessfulCreate", message)
         return made
-    raise CacheBehind(f"{deployment}: every name for a new MachineSet that was tried is taken, such as {name}")
-
-
-def _room(scope: Scope, new: SetState, old: Sequence[SetState]) -> int:
-    limits = desired.limits_of(scope.deployment)
-    sizes = rolling_update(limits, new, old) if scope.rolls else on_delete(limits.replicas, new, old)
-    return sizes.get(new.name, 0)
+    raise CacheBehind(f"{deployment}: every name for a new MachineSet that was tried is taken, such as {wanted.name}")
 
 
 async def _write(scope: Scope, choice: Choice, sizes: dict[str, int]) -> None:
@@ -142,7 +87,7 @@ async def _write(scope: Scope, choice: Choice, sizes: dict[str, int]) -> None:
         if machine_set is choice.new:
             revise(machine_set, choice.old)
         machine_set.spec.replicas = sizes.get(machine_set.name, before)
-        await draft.save()
+        await draft.save(locked=machine_set.spec.replicas != before)  # it was planned for what was read
         if machine_set.spec.replicas != before:
             message = f"Scaled MachineSet {machine_set.name}: {before} -> {machine_set.spec.replicas}"
             scope.events.normal(scope.deployment, "SuccessfulScale", message)
@@ -150,7 +95,7 @@ async def _write(scope: Scope, choice: Choice, sizes: dict[str, int]) -> None:
 
 def _set_creation(scope: Scope, machine_set: MachineSet, *, is_new: bool) -> None:
     """Where people delete old machines themselves, those are not made again."""
-    disabled = "false" if is_new or scope.rolls else "true"
+    disabled = "false" if is_new or rolls(scope.deployment) else "true"
     if machine_set.metadata.annotations.get(labels.DISABLE_MACHINE_CREATE, "false") != disabled:
         machine_set.metadata.annotations[labels.DISABLE_MACHINE_CREATE] = disabled
 
@@ -175,8 +120,8 @@ async def _clean_up(scope: Scope, choice: Choice) -> None:
     replicas = scope.deployment.spec.replicas
     if choice.new is None:
         return
-    new = _state(scope, choice.new)
-    old = [(machine_set, _state(scope, machine_set)) for machine_set in choice.old]
+    new = state_of(choice.new, scope.machines)
+    old = [(machine_set, state_of(machine_set, scope.machines)) for machine_set in choice.old]
     if new.available != replicas or new.actual != replicas or any(state.actual for _, state in old):
         return
     for machine_set, state in old:

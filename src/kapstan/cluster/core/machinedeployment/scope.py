@@ -35,19 +35,3 @@ class Scope:
     @property
     def deployment(self) -> MachineDeployment:
         return self.draft.obj
-
-    @property
-    def rolls(self) -> bool:
-        """Whether old machines are replaced step by step."""
-        rollout = self.deployment.spec.rollout
-        strategy = rollout.strategy if rollout is not None else None
-        return strategy is None or strategy.type == "RollingUpdate"
-
-    def machines_of(self, machine_set: MachineSet) -> list[Machine]:
-        """The machines of a set, as the cache has them: it is ahead of what the set last said."""
-        found = []
-        for machine in self.machines:
-            controller = machine.controller_ref()
-            if controller is not None and controller.uid == machine_set.uid:
-                found.append(machine)
-        return found

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kapstan.cluster.api.core import Machine
 from kapstan.cluster.api.core.machinedeployment import MachineDeploymentPhase
 from kapstan.cluster.core.machinedeployment.desired import limits_of
+from kapstan.cluster.core.machinedeployment.plan import machines_of, rolls
 from kapstan.cluster.core.machinedeployment.scope import Scope
 from kapstan.cluster.core.machinedeployment.sets import selector_of
 from kapstan.cluster.core.machines import machines_ready, machines_up_to_date, remediating, with_delays
@@ -35,7 +36,7 @@ def observe(scope: Scope) -> Outcome:
         for type in _UNREAD:
             put(deployment, unknown(type, Reason.INTERNAL_ERROR, "Please check controller logs for errors"))
         return None
-    machines = [machine for machine_set in scope.sets for machine in scope.machines_of(machine_set)]
+    machines = [machine for machine_set in scope.sets for machine in machines_of(machine_set, scope.machines)]
     _count(scope, machines)
     deployment.status.phase = _phase(scope, len(machines))
     for condition in (
@@ -85,13 +86,13 @@ def _available(scope: Scope) -> Condition:
     if wanted is None:
         return unknown(type, Reason.WAITING_FOR_REPLICAS_SET, "Waiting for spec.replicas set")
     limits = limits_of(deployment)
-    least = limits.least_available if scope.rolls else wanted
+    least = limits.least_available if rolls(deployment) else wanted
     if available >= least:
         return true(type, Reason.AVAILABLE)
     if deployment.deleting:
         return false(type, Reason.NOT_AVAILABLE, "Deletion in progress")
     message = f"{available} available replicas, at least {least} required"
-    if scope.rolls:
+    if rolls(deployment):
         rollout = deployment.spec.rollout
         strategy = rollout.strategy if rollout is not None else None
         rolling = strategy.rolling_update if strategy is not None else None

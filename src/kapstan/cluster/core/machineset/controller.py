@@ -31,7 +31,7 @@ from kapstan.machinery.owners import add_finalizer, has_finalizer, set_owner
 from kapstan.runtime.cachedclient import CachedClient
 from kapstan.runtime.change import Change
 from kapstan.runtime.declaration import controller, rbac, watches
-from kapstan.runtime.predicate import annotation_changed, generation_changed
+from kapstan.runtime.predicate import annotation_changed, generation_changed, label_changed
 from kapstan.runtime.reconcile import Outcome, Reconciler
 from kapstan.runtime.source import Source
 
@@ -55,6 +55,7 @@ def _said_to_sets(cluster: Cluster) -> object:
 @controller(
     MachineSet,
     reads=[DEFINITIONS, Cluster, Machine, MachineDeployment],
+    when=generation_changed | label_changed | annotation_changed,  # its status is its own
     max_concurrent_reconciles=50,
 )
 @rbac("cluster.x-k8s.io", "machinesets;machinesets/status;machinesets/finalizers", verbs="get;list;watch;patch;update")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kapstan.client.interface import metadata_of
-from kapstan.cluster.api.core import Machine
+from kapstan.cluster.api.core import Machine, MachineSet
 from kapstan.cluster.api.core.common import ContractReference
 from kapstan.cluster.contract.objects import ProviderObject, Template
 from kapstan.cluster.core.machineset import desired
@@ -21,7 +21,6 @@ from kapstan.machinery.errors import (
     AlreadyExists,
     APIError,
     BadRequest,
-    Conflict,
     Forbidden,
     Invalid,
     KapstanError,
@@ -31,7 +30,7 @@ from kapstan.machinery.errors import (
 from kapstan.machinery.model import Resource
 from kapstan.runtime.reconcile import Outcome
 
-__all__ = ("complete_machines", "create_machines", "note_names")
+__all__ = ("check_count", "complete_machines", "create_machines", "note_names")
 
 _REFUSALS = (BadRequest, Forbidden, Invalid, NotFound, RequestEntityTooLarge)
 
@@ -51,21 +50,19 @@ async def complete_machines(scope: Scope) -> Outcome:
 async def create_machines(scope: Scope, missing: int) -> None:
     """Make so many machines. Names are tried in their order, one after the other: none is left out."""
     await _check_templates(scope)
-    await _check_count(scope)
+    await check_count(scope)
     taken = {machine.name for machine in scope.present}
-    for name in Names(scope.machine_set).free(taken):
-        if missing <= 0:
-            break
-        machine = await _make_machine(scope, name)
-        if machine is None:
-            continue
-        missing -= 1
-        scope.present.append(machine)
-        try:
-            await _make_parts(scope, machine)
-        except _REFUSALS as error:
-            await _take_back(scope, machine, error)
-            raise
+    made: list[str] = []
+    try:
+        for name in Names(scope.machine_set).free(taken):
+            if len(made) == missing:
+                break
+            if await _make(scope, name):
+                made.append(name)
+    finally:
+        if made:
+            message = f"Created Machine{'' if len(made) == 1 else 's'} {', '.join(made)}"
+            scope.events.normal(scope.machine_set, "SuccessfulCreate", message)
 
 
 async def note_names(scope: Scope) -> None:
@@ -74,11 +71,8 @@ async def note_names(scope: Scope) -> None:
     names = Names(machine_set)
     following = names.after({machine.name for machine in scope.present})
     if following > names.next:
-        generation = machine_set.metadata.generation
         machine_set.metadata.annotations[NEXT] = str(following)
-        await scope.draft.save()
-        if machine_set.metadata.generation != generation:
-            raise Conflict(f"{machine_set} has changed while it was looked at")
+        await scope.draft.save(locked=True)
 
 
 # --- What must be sure before -----------------------------------------------------------------------------------------
@@ -92,10 +86,14 @@ async def _check_templates(scope: Scope) -> None:
         _ = template.found.content
 
 
-async def _check_count(scope: Scope) -> None:
-    """The cache may have been filled from the past. Of a set that nobody has looked at before, names suffice."""
+async def check_count(scope: Scope) -> None:
+    """The cache may have been filled from the past: what this process has not counted before is counted by the API
+    server. Of a set that nobody has looked at before, names suffice."""
     machine_set, remembered = scope.machine_set, scope.memory.of(scope.machine_set.uid)
     if not remembered.counted and (machine_set.status.observed_generation or Names(machine_set).next):
+        current = await scope.client.live.get(metadata_of(MachineSet), machine_set.name, machine_set.namespace)
+        if current.metadata.generation != machine_set.metadata.generation:
+            raise CacheBehind(f"{machine_set}: waiting for the cache to hear of its changes")
         selector = str(selector_of(machine_set))
         found = await scope.client.live.list(metadata_of(Machine), machine_set.namespace, labels=selector)
         ours = {machine.name for machine in found if machine.controller_ref() is None or _is_ours(scope, machine)}
@@ -108,16 +106,28 @@ async def _check_count(scope: Scope) -> None:
 # --- The machine and its parts ----------------------------------------------------------------------------------------
 
 
+async def _make(scope: Scope, name: str) -> bool:
+    """Make a machine with its parts; whether the name was free, or ours already."""
+    machine = await _make_machine(scope, name)
+    if machine is None:
+        return False
+    scope.present.append(machine)
+    try:
+        await _make_parts(scope, machine)
+    except _REFUSALS as error:
+        await _take_back(scope, machine, error)
+        raise
+    return True
+
+
 async def _make_machine(scope: Scope, name: str) -> Machine | None:
     """The machine of that name, made if it is not there; None if the name is somebody else's."""
     machine_set = scope.machine_set
     try:
-        made = await scope.client.create(desired.desired_machine(machine_set, name), field_manager=desired.MANAGER)
+        return await scope.client.create(desired.desired_machine(machine_set, name), field_manager=desired.MANAGER)
     except AlreadyExists:
         found = await scope.client.live.get(Machine, name, machine_set.namespace)
         return found if _is_ours(scope, found) else None
-    scope.events.normal(machine_set, "SuccessfulCreate", f'Created Machine "{name}"')
-    return made
 
 
 class _Part(NamedTuple):

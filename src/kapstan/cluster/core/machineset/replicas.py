@@ -5,7 +5,7 @@ A machine that is going still counts: its successor is made when it is gone.
 
 from __future__ import annotations
 
-from kapstan.cluster.core.machineset.creation import create_machines, note_names
+from kapstan.cluster.core.machineset.creation import check_count, create_machines, note_names
 from kapstan.cluster.core.machineset.deletionorder import first_to_go
 from kapstan.cluster.core.machineset.preflight import failed_checks
 from kapstan.cluster.core.machineset.scope import Scope
@@ -46,6 +46,7 @@ async def _scale_down(scope: Scope, surplus: int) -> None:
     order = (deletion.order if deletion is not None else None) or "Random"
     chosen = [machine for machine in first_to_go(scope.machines, surplus, order) if not machine.deleting]
     if chosen:
+        await check_count(scope)
         await note_names(scope)
     for machine in chosen:
         await scope.client.delete(machine, uid=machine.uid)

@@ -42,7 +42,7 @@ class Scope:
     @property
     def present(self) -> list[Machine]:
         """The machines; none if they could not be listed."""
-        return self.machines or []
+        return [] if self.machines is None else self.machines
 
     @property
     def is_current(self) -> bool:
