@@ -55,6 +55,8 @@ class SimulatedClusterReconciler(Reconciler[SimulatedCluster]):
     """Reconciles SimulatedClusters."""
 
     async def reconcile(self, infrastructure: SimulatedCluster) -> Outcome:
+        if labels.MANAGED_BY in infrastructure.metadata.annotations:
+            return None  # somebody else looks after it
         name = owner_name(infrastructure, "Cluster")
         cluster = await self.client.find(Cluster, name, infrastructure.namespace) if name else None
         if cluster is None and not infrastructure.deleting:
