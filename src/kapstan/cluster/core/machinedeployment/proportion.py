@@ -41,7 +41,10 @@ def _parts(limits: Bounds, active: Sequence[SetState], before: Mapping[str, int]
         part = min(max(part, 0), left) if change > 0 else max(min(part, 0), left)
         sizes[state.name] = state.wanted + part
         left -= part
-    sizes[ordered[0].name] = max(sizes[ordered[0].name] + left, 0)
+    for state in ordered:  # what rounding has left is for the largest, as far as that goes
+        size = max(sizes[state.name] + left, 0)
+        left -= size - sizes[state.name]
+        sizes[state.name] = size
     return sizes
 
 
