@@ -1,6 +1,6 @@
 """`python -m benchmarks [suite ...]`: run benchmark suites and print their tables.
 
-With `--markdown FILE` the tables are appended to a file as well.
+With `--markdown FILE` each suite also writes its section of that file, and leaves those of the others as they are.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import argparse
 import asyncio
 import importlib
 from pathlib import Path
+
+from benchmarks.document import replace_section, section_of
 
 SUITES = {
     "runtime": "ours, controller-runtime and kopf on one kube-apiserver",
@@ -20,19 +22,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     listing = "; ".join(f"{name}: {what}" for name, what in SUITES.items())
     parser.add_argument("suites", nargs="*", help=f"which to run, all if none is named ({listing})")
-    parser.add_argument("--markdown", type=Path, help="append the tables to this file")
+    parser.add_argument("--markdown", type=Path, help="write the sections of these suites into this file")
     parser.add_argument("--objects", type=int, default=10_000, help="how many objects (default: %(default)s)")
     options = parser.parse_args()
     unknown = [name for name in options.suites if name not in SUITES]
     if unknown:
         parser.error(f"unknown suite {unknown[0]!r}; there are {', '.join(SUITES)}")
+    if options.objects < 1:
+        parser.error(f"--objects is at least 1, got {options.objects}")
     for name in options.suites or SUITES:
-        suite = importlib.import_module(f"benchmarks.{name}")
-        for report in asyncio.run(suite.run(options.objects)):
-            report.show()
-            if options.markdown:
-                with options.markdown.open("a") as file:
-                    file.write(report.markdown() + "\n")
+        _run(name, options.objects, options.markdown)
+
+
+def _run(name: str, objects: int, markdown: Path | None) -> None:
+    suite = importlib.import_module(f"benchmarks.{name}")
+    reports = list(asyncio.run(suite.run(objects)))
+    for report in reports:
+        report.show()
+    if markdown is not None:
+        command = f"python -m benchmarks {name} --objects {objects}"
+        replace_section(markdown, name, section_of(suite, command, reports))
 
 
 if __name__ == "__main__":

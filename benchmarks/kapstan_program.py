@@ -24,12 +24,13 @@ class ItemReconciler(Reconciler[Item]):
 
     def __init__(self, mode: str, total: int) -> None:
         self.mode, self.total = mode, total
-        self.first = 0.0
+        self.first = self.cpu = 0.0
         self.count = 0
         self.samples: list[float] = []
 
     async def reconcile(self, item: Item) -> None:
-        self.first = self.first or time.monotonic()
+        if not self.first:
+            self.first, self.cpu = time.monotonic(), time.process_time()
         if self.mode == "latency":
             self.sample(item)
             return
@@ -41,7 +42,8 @@ class ItemReconciler(Reconciler[Item]):
                 status.size = item.spec.size
         self.count += 1
         if self.count == self.total:
-            say(event="done", reconciles=self.count, seconds=time.monotonic() - self.first)
+            seconds, cpu = time.monotonic() - self.first, time.process_time() - self.cpu
+            say(event="done", reconciles=self.count, seconds=seconds, cpu=cpu)
 
     def sample(self, item: Item) -> None:
         sent = item.metadata.annotations.get("bench.kapstan.dev/sent")

@@ -61,11 +61,11 @@ class Measured:
         raise RuntimeError(f"{self._argv[0]} ended before it said {name!r}; its log is {self._log}")
 
     def resident(self) -> float:
-        """Resident memory now, in MB."""
+        """Resident memory now, in MiB."""
         return resident_of(self.process.pid)
 
     def peak(self) -> float:
-        """The most it ever had, in MB."""
+        """The most it ever had, in MiB."""
         return _status(self.process.pid, "VmHWM")
 
     def cpu(self) -> float:
@@ -74,7 +74,7 @@ class Measured:
 
 
 def resident_of(pid: int | str = "self") -> float:
-    """Resident memory of a process, in MB."""
+    """Resident memory of a process, in MiB."""
     return _status(pid, "VmRSS")
 
 

@@ -86,13 +86,16 @@ type reconciler struct {
 	total int64
 	count atomic.Int64
 	first atomic.Int64
+	cpu   float64
 
 	mutex   sync.Mutex
 	samples []float64
 }
 
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	r.first.CompareAndSwap(0, time.Now().UnixNano())
+	if r.first.CompareAndSwap(0, time.Now().UnixNano()) {
+		r.cpu = cpuSeconds()
+	}
 	item := &Item{}
 	if err := r.Get(ctx, request.NamespacedName, item); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -113,7 +116,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if done := r.count.Add(1); done == r.total {
 		seconds := float64(time.Now().UnixNano()-r.first.Load()) / 1e9
-		say(map[string]any{"event": "done", "reconciles": done, "seconds": seconds})
+		say(map[string]any{"event": "done", "reconciles": done, "seconds": seconds, "cpu": cpuSeconds() - r.cpu})
 	}
 	return ctrl.Result{}, nil
 }
@@ -133,6 +136,13 @@ func (r *reconciler) sample(item *Item) {
 		sort.Float64s(r.samples)
 		say(map[string]any{"event": "latency", "p50": r.samples[len(r.samples)/2], "p99": r.samples[len(r.samples)*99/100]})
 	}
+}
+
+// cpuSeconds is what all threads have used so far.
+func cpuSeconds() float64 {
+	var usage unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
+	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
 }
 
 func say(event map[string]any) {

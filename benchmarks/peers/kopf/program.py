@@ -21,6 +21,7 @@ options = parser.parse_args()
 
 started = time.monotonic()
 first = 0.0
+cpu = 0.0
 count = 0
 seen = 0
 samples: list[float] = []
@@ -38,8 +39,9 @@ async def configure(settings, **_):
 
 @kopf.on.event(GROUP, VERSION, PLURAL)
 async def on_item(body, meta, spec, patch, **_):
-    global first, count, seen
-    first = first or time.monotonic()
+    global first, cpu, seen
+    if not first:
+        first, cpu = time.monotonic(), time.process_time()
     seen += 1
     if options.mode == "sync":
         if seen == options.total:
@@ -62,7 +64,7 @@ def finished():
     global count
     count += 1
     if count == options.total:
-        say(event="done", reconciles=count, seconds=time.monotonic() - first)
+        say(event="done", reconciles=count, seconds=time.monotonic() - first, cpu=time.process_time() - cpu)
 
 
 def sample(meta):
