@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from kapstan.client import Client, Config
 from kapstan.client.interface import Object
 from kapstan.components.controlplane import Options
-from kapstan.k8s.core_v1 import Namespace
+from kapstan.k8s.core_v1 import Namespace, Node
 from kapstan.machinery.codec import to_yaml
 from kapstan.machinery.errors import Expired
 from kapstan.machinery.meta import ObjectMeta
@@ -93,10 +93,13 @@ class Environment:
             async with env.simulate():
                 await env.eventually(Deployment, "web", "default", lambda web: web.status.available_replicas == 3)
         """
+        names = [f"node-{number}" for number in range(nodes)]
         async with Simulation(self.config, timing=timing).running() as simulation:
-            for number in range(nodes):
-                await simulation.kubelets.register(NodeSpec(name=f"node-{number}"))
+            for name in names:
+                await simulation.kubelets.register(NodeSpec(name=name))
             yield simulation
+        for name in names:  # the next test on this API server has nodes of its own
+            await self.client.delete(Node, name)
 
     async def eventually(
         self,

@@ -27,6 +27,7 @@ from kapstan.testing.servers import RealAPIServer
 pytestmark = pytest.mark.real
 
 _TIMES = {"lastTransitionTime", "lastUpdateTime", "lastHeartbeatTime", "lastProbeTime", "startTime"}
+_UNDER_WAY = ("NewReplicaSetCreated", "ReplicaSetUpdated", "FoundNewReplicaSet")
 _KINDS = {
     "deployments": GroupVersionKind("apps", "v1", "Deployment"),
     "replicasets": GroupVersionKind("apps", "v1", "ReplicaSet"),
@@ -205,6 +206,9 @@ def _normal(obj: Object, namespace: str, revisions: dict[str, str]) -> Object:
         for one in obj["metadata"].get("ownerReferences", ())
     ]
     kept["annotations"].pop("endpoints.kubernetes.io/last-change-trigger-time", None)
+    for one in kept.get("status", {}).get("conditions", ()):
+        if one.get("reason") in _UNDER_WAY:  # which of them it is depends on who was quicker, in Kubernetes itself
+            one["reason"] = one["message"] = "under way"
     text = json.dumps(_without_chance(kept)).replace(namespace, "NAMESPACE")
     for hash, revision in revisions.items():
         text = re.sub(rf"{hash}-[a-z0-9]{{5}}", f"{revision}-POD", text).replace(hash, revision)
