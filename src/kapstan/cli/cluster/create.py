@@ -45,7 +45,8 @@ async def _create(
         await _create_all(client, key, documents)
         if wait:
             cluster = await client.get(Cluster, key.name, key.namespace)
-            await wait_until(client, cluster, is_available, title=f"Creating cluster {key}", timeout=timeout)
+            title = f"Creating cluster {key}"
+            await wait_until(client, cluster, is_available, title=title, timeout=timeout, new=True)
             click.echo(f"Cluster {key} is available:  kapstan cluster kubeconfig {name}")
         else:
             click.echo(f"Cluster {key} is being created:  kapstan cluster describe {name}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from kapstan.cluster.management.tree import Part, waiting_for
 
-__all__ = ("age", "console", "draw", "listed")
+__all__ = ("age", "console", "draw", "listed", "show")
 
 _COLOURS = {"True": "green", "False": "red", "Unknown": "yellow"}
 # So many objects that are alike in a row become one line.
@@ -30,15 +31,26 @@ def draw(out: Console, tree: Part) -> None:
     table = listed("NAME", "STATUS", "REASON", "SINCE", "DETAILS")
     for lead, part in _rows(tree):
         _add(table, lead, part)
-    out.print(table)
+    show(out, table)
     waiting = list(waiting_for(tree))
     if not waiting:
         return
-    out.print("\nWaiting for:")
+    click.echo("\nWaiting for:")
     for part, why in waiting[:_LIMIT]:
-        out.print(Text(f"  {part.title}: {why}"))
+        click.echo(f"  {part.title}: {why}")
     if len(waiting) > _LIMIT:
-        out.print(f"  ... and {len(waiting) - _LIMIT} more")
+        click.echo(f"  ... and {len(waiting) - _LIMIT} more")
+
+
+def show(out: Console, table: Table) -> None:
+    """Print a table; a pipe gets no blanks at the ends of lines."""
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as text:
+        out.print(table)
+    for line in text.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def listed(*columns: str) -> Table:

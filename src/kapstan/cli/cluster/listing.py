@@ -22,7 +22,7 @@ def list_clusters(namespace: str, kubeconfig: str, context: str) -> None:
 
 
 async def _list(namespace: str, kubeconfig: str, context: str) -> None:
-    from kapstan.cli.cluster.drawing import age, console, listed
+    from kapstan.cli.cluster.drawing import age, console, listed, show
     from kapstan.cluster.management.following import is_available, waits_for
 
     async with connected(kubeconfig, context) as client:
@@ -42,7 +42,7 @@ async def _list(namespace: str, kubeconfig: str, context: str) -> None:
             age(one.metadata.creation_timestamp),
             waits_for(one),
         )
-    console().print(table)
+    show(console(), table)
 
 
 def _counted(counts: ReplicaCounts | None) -> str:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from kapstan.cluster.templates.flavors import DEFAULT_FLAVOR, flavor, template_in
 from kapstan.machinery.errors import ConfigError
+from kapstan.machinery.names import dns1123_label_errors
 
 __all__ = ("TemplateChoice", "template_options")
 
@@ -34,6 +35,8 @@ class TemplateChoice(Struct, frozen=True, kw_only=True):
 
     def values(self, name: str, namespace: str) -> dict[str, str]:
         """The environment, then what was set, then what has an option of its own."""
+        if errors := dns1123_label_errors(name):
+            raise ConfigError(f"{name!r} cannot be the name of a cluster: {errors[0]}")
         given = {
             "CLUSTER_NAME": name,
             "NAMESPACE": namespace,

@@ -34,11 +34,17 @@ class TookTooLong(KapstanError):
 
 
 async def wait_until(
-    client: Client, cluster: Cluster, reached: Callable[[Cluster], bool], *, title: str, timeout: float
+    client: Client,
+    cluster: Cluster,
+    reached: Callable[[Cluster], bool],
+    *,
+    title: str,
+    timeout: float,
+    new: bool = False,
 ) -> None:
-    """Wait until a cluster is as it should be, and say what it reaches on the way."""
+    """Wait until a cluster is as it should be, and say what it reaches on the way; of a new one, from the beginning."""
     reporter = ConsoleReporter()
-    last, told = cluster, {milestone.text for milestone in milestones_of(cluster)}
+    last, told = cluster, set() if new else {milestone.text for milestone in milestones_of(cluster)}
     try:
         async with asyncio.timeout(timeout):
             with reporter.step(title) as step:
