@@ -1,0 +1,91 @@
+"""A cluster's life from the command line, on both environments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.integration.cluster.cli.conftest import CommandLine
+
+from kapstan.client import Client, Config
+from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachineSet
+from kapstan.cluster.api.infrastructure import SimulatedCluster, SimulatedMachine, SimulatedMachineTemplate
+from kapstan.k8s.core_v1 import Node, Secret
+
+WAIT = ("--wait", "--timeout", "120")
+
+
+async def test_a_cluster_from_its_creation_to_its_end(kapstan: CommandLine, tmp_path: Path) -> None:
+    """One test for one life: each step begins where the one before has ended."""
+    client, namespace = kapstan.env.client, kapstan.namespace
+    assert "is available" in await kapstan("create", "demo", "--workers", "3", *WAIT)
+
+    tree = await kapstan("describe", "demo")
+    assert "├─ClusterInfrastructure - SimulatedCluster/demo   Ready: True" in tree
+    assert "└─MachineDeployment/demo-md-0" in tree and "3 of 3 available" in tree
+    assert tree.count("Machine/demo-md-0-") == 3 and "Waiting for" not in tree
+    assert "\x1b" not in tree, "colours are for terminals"
+    (line,) = [line for line in (await kapstan("list")).splitlines() if " demo " in line]
+    assert line.split()[2:6] == ["yes", "1/1", "3/3", "v1.36.3"]
+
+    await kapstan("scale", "demo", "--workers", "5", *WAIT)
+    assert len(await client.list(Machine, namespace)) == 5
+
+    file = tmp_path / "demo.kubeconfig"
+    assert str(file) in await kapstan("kubeconfig", "demo", "-o", str(file))
+    assert file.stat().st_mode & 0o777 == 0o600
+    async with Client(Config.load(file)) as workload:
+        nodes = await workload.list(Node)
+    assert {node.name for node in nodes} == {machine.name for machine in await client.list(Machine, namespace)}
+
+    await kapstan("upgrade", "demo", "--kubernetes-version", "1.36.4", *WAIT)
+    machines = await client.list(Machine, namespace)
+    assert {machine.spec.version for machine in machines} == {"v1.36.4"}
+    assert {machine.name for machine in machines}.isdisjoint(node.name for node in nodes)
+
+    assert "is gone" in await kapstan("delete", "demo", *WAIT)
+    for kind in (Cluster, MachineDeployment, MachineSet, Machine, SimulatedMachine, SimulatedCluster):
+        assert not await client.list(kind, namespace)
+    if kapstan.env.name == "embedded":  # the garbage collector takes these; the real server here runs without one
+        await kapstan.env.gone(SimulatedMachineTemplate, "demo-md-0", namespace)
+        await kapstan.env.gone(Secret, "demo-bootstrap", namespace)
+        assert not await client.list(Secret, namespace)
+
+
+async def test_what_is_waited_for_is_said(kapstan: CommandLine) -> None:
+    """A worker that takes an hour to boot: nothing is done in time, and everybody is told why."""
+    hour = ("--set", "WORKER_BOOT_SECONDS=3600")
+    late = await kapstan("create", "slow", "--workers", "1", *hour, "--wait", "--timeout", "5", succeeds=False)
+    assert "cluster" in late and "after 5 s; it waits for" in late
+    await kapstan.env.eventually(Machine, _worker(await kapstan("describe", "slow")), kapstan.namespace)
+    tree = await kapstan("describe", "slow")
+    assert "Waiting for:" in tree and "booting" in tree
+    waiting = await kapstan("list")
+    assert " no " in waiting and "0/1" in waiting
+
+
+def _worker(tree: str) -> str:
+    line = next(line for line in tree.splitlines() if "Machine/" in line)
+    return line.partition("Machine/")[2].split()[0]
+
+
+async def test_a_wrong_name_is_one_sentence(kapstan: CommandLine) -> None:
+    namespace = kapstan.namespace
+    for command in (["describe"], ["kubeconfig"], ["delete"], ["scale", "--workers", "1"]):
+        said = await kapstan(*command, "nobody", succeeds=False)
+        assert said.startswith(f"Error: there is no cluster {namespace}/nobody: "), said
+        assert said.count("\n") == 1
+    assert "lower case" in (said := await kapstan("create", "Not_A_Name", succeeds=False)), said
+
+
+async def test_a_cluster_is_not_created_twice(kapstan: CommandLine) -> None:
+    await kapstan("create", "twice", "--workers", "0")
+    said = await kapstan("create", "twice", succeeds=False)
+    assert said == f"Error: cluster {kapstan.namespace}/twice exists already: choose another name, or delete it first\n"
+
+
+async def test_what_is_refused_leaves_nothing_behind(kapstan: CommandLine) -> None:
+    """The version is refused by a webhook, when the cluster and its infrastructure are made already."""
+    said = await kapstan("create", "bad", "--kubernetes-version", "latest", succeeds=False)
+    assert "spec.version" in said
+    for kind in (Cluster, SimulatedCluster, Secret):
+        await kapstan.env.gone(kind, "bad", kapstan.namespace)
