@@ -138,6 +138,16 @@ async def test_the_status_says_how_many_are_available(env: Environment, namespac
         await seen(env, namespace, "Synced", "Normal")
 
 
+async def test_where_pods_run_all_replicas_become_available(env: Environment, namespace: str, run: Run) -> None:
+    """The nodes are simulated; Deployments, ReplicaSets and pods are as on any cluster."""
+    async with env.simulate(), run(env):
+        bar = await env.client.create(new(namespace, replicas=3))
+        await env.eventually(Bar, "sample", namespace, lambda found: found.status.available_replicas == 3)
+        await env.client.patch(bar, Patch.merge({"spec": {"deploymentName": "other", "replicas": 2}}))
+        await env.gone(Deployment, "sample", namespace)
+        await env.eventually(Bar, "sample", namespace, lambda found: found.status.available_replicas == 2)
+
+
 async def test_the_operator_needs_the_rights_that_it_declares_and_no_others(env: Environment, namespace: str) -> None:
     async with env.run(setup=setup, least_privilege=True):
         await live_through_everything(env, namespace)

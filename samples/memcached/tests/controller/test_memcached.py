@@ -69,6 +69,16 @@ async def test_available_says_whether_all_instances_are_there(env: Environment, 
         assert condition("Degraded", "False")(found)
 
 
+async def test_where_pods_run_there_are_as_many_as_were_asked_for(env: Environment, namespace: str) -> None:
+    """The nodes are simulated; Deployments, ReplicaSets and pods are as on any cluster."""
+    async with env.simulate(), env.run(MemcachedReconciler()):
+        created = await env.client.create(sample(namespace, size=3))
+        await env.eventually(Memcached, "sample", namespace, condition("Available", "True"))
+        assert len(await env.client.list(Pod, namespace)) == 3
+        await env.client.patch(created, Patch.merge({"spec": {"size": 1}}))
+        await env.eventually(Memcached, "sample", namespace, lambda found: found.status.instances == 1)
+
+
 async def test_a_deployment_of_somebody_else_is_left_alone(env: Environment, namespace: str) -> None:
     theirs = desired_deployment(sample(namespace, size=1))
     await env.client.create(theirs)
