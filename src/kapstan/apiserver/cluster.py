@@ -122,7 +122,7 @@ class LogicalCluster:
         """From now on, work in the background runs in these tasks."""
         self._tasks = tasks
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something in the background; what goes wrong with it is logged and harms nobody else."""
         if self._tasks is None:
             work.close()
@@ -131,6 +131,7 @@ class LogicalCluster:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         task.add_done_callback(lambda _: work.close())  # where it was cancelled before it began
+        return task
 
     def close(self) -> None:
         """End watches and what goes on in the background. What is stored stays."""

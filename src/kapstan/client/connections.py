@@ -15,6 +15,7 @@ from pyreqwest.client import Client
 
 from kapstan.client.config import Config
 from kapstan.client.credentials import RereadFile
+from kapstan.client.loopback import Visitor, find
 from kapstan.client.tls import Endpoint, new_http
 from kapstan.machinery.errors import ConnectionFailed
 
@@ -46,6 +47,7 @@ class Connections:
         self._ca_file = RereadFile(config.ca_file, "the certificate authority") if config.ca_file else None
         self._material: tuple[bytes, bytes] | None = None
         self._address = ""
+        self._direct = not self.endpoint.path and not config.proxy_url
         self._http: Client | None = None
         self._lanes: list[Lane] = []
 
@@ -65,6 +67,11 @@ class Connections:
             self._lanes.append(lane)
         lane.streams += 1
         return lane
+
+    def loopback(self, identity: bytes) -> Visitor | None:
+        """The server, where it is one of this process and we may ask it directly."""
+        authority = self._ca_file.read() if self._ca_file is not None else self._config.ca
+        return find(self.endpoint.authority, authority, identity) if self._direct else None
 
     def forget_address(self) -> None:
         """The server could not be reached: ask DNS again before the next attempt."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pyreqwest.bytes import Bytes
 from pyreqwest.exceptions import PyreqwestError
-from pyreqwest.request import StreamRequest
-from pyreqwest.response import Response as HttpResponse
 
 from kapstan.client.cancellation import heeding
 from kapstan.client.failures import explain
@@ -24,10 +21,17 @@ class Stream:
     """The lines of an answer. A read that is cancelled loses nothing: the next one goes on where it was."""
 
     def __init__(
-        self, answer: HttpResponse, request: StreamRequest, *, release: Callable[[], None], what: str, server: str
+        self,
+        read: Callable[[], Awaitable[bytes | None]],
+        end: Callable[[], Awaitable[None]],
+        *,
+        release: Callable[[], None],
+        what: str,
+        server: str,
     ) -> None:
-        self._reader = answer.body_reader
-        self._request = request
+        """`read` gives more bytes, or None when there are no more; `end` is called once to end it from our side."""
+        self._next = read
+        self._finish = end
         self._what = what
         self._server = server
         self._lines: deque[bytes] = deque()
@@ -60,7 +64,7 @@ class Stream:
             self._woken = True
             self._waiting.cancel()
         with heeding():
-            await self._request.__aexit__(None, None, None)
+            await self._finish()
 
     async def _read(self) -> None:
         """Read on; what has come is kept even if the task is cancelled in this moment."""
@@ -69,7 +73,7 @@ class Stream:
         asked = task.cancelling()
         try:
             with heeding():
-                self._keep(await self._reader.read_chunk())
+                self._keep(await self._next())
         except asyncio.CancelledError:
             if not self._woken or task.uncancel() > asked:  # not only by our own `close`
                 raise
@@ -78,11 +82,11 @@ class Stream:
         if self._ended:
             await self.close()
 
-    def _keep(self, chunk: Bytes | None) -> None:
+    def _keep(self, chunk: bytes | None) -> None:
         if chunk is None:
             self._end()
         else:
-            self._split(chunk.to_bytes())
+            self._split(chunk)
 
     def _split(self, chunk: bytes) -> None:
         first, *more = chunk.split(b"\n")

@@ -46,13 +46,14 @@ class Endpoint:
         self.host = parts.hostname or ""
         self.port = parts.port or (443 if self.scheme == "https" else 80)
         self.authority = parts.netloc.rpartition("@")[2]  # as metrics name it
+        self.path = parts.path.rstrip("/")
         self.loopback = is_loopback(self.host)
         self.name = config.server_name if self.scheme == "https" else ""  # what its certificate must say
         if self.name == self.host:
             self.name = ""
         self.base = config.server.rstrip("/")
         if self.name:
-            self.base = f"{self.scheme}://{self.name}:{self.port}{parts.path.rstrip('/')}"
+            self.base = f"{self.scheme}://{self.name}:{self.port}{self.path}"
         if self.name and config.proxy_url:
             where = f"{config.source}: " if config.source else ""
             raise ConfigError(f"{where}tls-server-name and proxy-url cannot be combined; remove one")

@@ -24,6 +24,7 @@ from pyreqwest.exceptions import PyreqwestError
 from pyreqwest.request import RequestBuilder, StreamRequest
 from pyreqwest.response import Response as HttpResponse
 
+from kapstan.client import loopback
 from kapstan.client.cancellation import heeding
 from kapstan.client.config import Config
 from kapstan.client.connections import Connections, Lane
@@ -60,12 +61,15 @@ class Request(msgspec.Struct, kw_only=True):
     retry: bool = True
 
 
+_Answer: TypeAlias = HttpResponse | loopback.Answer
+
+
 class Response:
     """An answer, read to its end."""
 
     __slots__ = ("_answer", "body", "status")
 
-    def __init__(self, answer: HttpResponse, body: memoryview) -> None:
+    def __init__(self, answer: _Answer, body: memoryview) -> None:
         self.status = answer.status
         self.body = body
         self._answer = answer
@@ -91,7 +95,8 @@ class Transport:
         self._policy = policy or RetryPolicy()
         self._credentials = credentials or credentials_of(config)
         self._sleep = sleep
-        self._connections = Connections(config, _fixed_headers(config))
+        self._headers = _fixed_headers(config)
+        self._connections = Connections(config, self._headers)
         self._base = self._connections.endpoint.base
         self._host = self._connections.endpoint.authority
         self._timeout = timedelta(seconds=config.timeout)
@@ -102,7 +107,10 @@ class Transport:
     async def send(self, request: Request) -> Response:
         """Ask, and wait for the whole answer."""
 
-        async def once(credential: Credential) -> HttpResponse:
+        async def once(credential: Credential) -> _Answer:
+            visitor = self._connections.loopback(credential.identity)
+            if visitor is not None:
+                return await self._ask(visitor, request, credential)
             http = await self._connections.requests(credential.identity)
             builder = self._builder(http, request, credential)
             timeout = self._timeout if request.timeout is None else timedelta(seconds=request.timeout)
@@ -117,8 +125,13 @@ class Transport:
         """Ask for an answer that goes on; it is there as soon as the server begins it."""
         opened: list[Stream] = []
 
-        async def once(credential: Credential) -> HttpResponse:
+        async def once(credential: Credential) -> _Answer:
             await _close(opened)  # one that was refused, or came too late
+            visitor = self._connections.loopback(credential.identity)
+            if visitor is not None:
+                asked = await self._ask(visitor, request, credential)
+                opened.append(self._loopback_stream(asked, request))
+                return asked
             lane = await self._connections.lane(credential.identity)
             streamed = self._builder(lane.http, request, credential).streamed_read_buffer_limit(0).build_streamed()
             try:
@@ -146,7 +159,7 @@ class Transport:
             await _close(list(self._streams))
             await self._connections.close()
 
-    async def _exchange(self, request: Request, once: Callable[[Credential], Awaitable[HttpResponse]]) -> HttpResponse:
+    async def _exchange(self, request: Request, once: Callable[[Credential], Awaitable[_Answer]]) -> _Answer:
         retries: Retries | None = None
         renewed = False
         while True:
@@ -183,7 +196,7 @@ class Transport:
         self._connections.forget_address()
         await self._sleep(delay)
 
-    async def _after_refusal(self, answer: HttpResponse, request: Request, retries: Retries) -> None:
+    async def _after_refusal(self, answer: _Answer, request: Request, retries: Retries) -> None:
         """Wait as long as the server asks us to, or raise its refusal."""
         asked = answer.get_header("retry-after")
         delay = None
@@ -194,6 +207,16 @@ class Transport:
         logger.debug("%sthe server answers %d, waiting %.1f s", _prefix(request), answer.status, delay)
         await self._sleep(delay)
 
+    async def _ask(self, visitor: loopback.Visitor, request: Request, credential: Credential) -> loopback.Answer:
+        """Ask a server of this process."""
+        headers = [*self._headers, ("accept", request.accept)]
+        if credential.authorization:
+            headers.append(("authorization", credential.authorization))
+        if request.body is not None:
+            headers.append(("content-type", request.content_type))
+        async with asyncio.timeout(self.config.timeout if request.timeout is None else request.timeout):
+            return await visitor.ask(request.method, request.path, headers, request.body or b"")
+
     def _builder(self, http: Http, request: Request, credential: Credential) -> RequestBuilder:
         builder = http.request(request.method, self._base + request.path).header("accept", request.accept)
         if credential.authorization:
@@ -203,7 +226,20 @@ class Transport:
         return builder
 
     def _stream(self, answer: HttpResponse, streamed: StreamRequest, lane: Lane, request: Request) -> Stream:
-        return Stream(answer, streamed, release=lane.leave, what=request.what, server=self.config.server)
+        async def read() -> bytes | None:
+            chunk = await answer.body_reader.read_chunk()
+            return chunk.to_bytes() if chunk is not None else None
+
+        async def end() -> None:
+            await streamed.__aexit__(None, None, None)
+
+        return Stream(read, end, release=lane.leave, what=request.what, server=self.config.server)
+
+    def _loopback_stream(self, answer: loopback.Answer, request: Request) -> Stream:
+        async def end() -> None:
+            answer.close()
+
+        return Stream(answer.read, end, release=answer.close, what=request.what, server=self.config.server)
 
     def _observe(self, request: Request, code: str, started: float) -> None:
         if self.observer is not None:
@@ -250,7 +286,7 @@ def _prefix(request: Request) -> str:
     return f"{request.what}: " if request.what else ""
 
 
-async def _refusal(answer: HttpResponse, request: Request) -> APIError:
+async def _refusal(answer: _Answer, request: Request) -> APIError:
     try:
         with heeding():
             body = memoryview(await answer.bytes())

@@ -8,17 +8,23 @@ import uuid
 from collections.abc import Callable
 
 from kapstan.apiserver.cluster import LogicalCluster
-from kapstan.apiserver.http.connection import Connection
+from kapstan.apiserver.http.connection import Connection, Handle
 from kapstan.apiserver.http.handler import handle
 from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse
 
-__all__ = ("access_log", "new_front")
+__all__ = ("access_log", "answer_headers", "new_front", "new_handle")
 
 access_log = logging.getLogger("kapstan.apiserver.access")
 
 
 def new_front(cluster: LogicalCluster) -> Callable[[], Connection]:
     """Makes the protocol of each connection to a cluster."""
+    serve = new_handle(cluster)
+    return lambda: Connection(serve, answer_headers)
+
+
+def new_handle(cluster: LogicalCluster) -> Handle:
+    """Answers the requests to a cluster."""
 
     async def serve(request: HTTPRequest) -> Response | WatchResponse:
         if not access_log.isEnabledFor(logging.INFO):
@@ -28,10 +34,11 @@ def new_front(cluster: LogicalCluster) -> Callable[[], Connection]:
         _log(request, answer, time.perf_counter() - started)
         return answer
 
-    return lambda: Connection(serve, _headers)
+    return serve
 
 
-def _headers(request: HTTPRequest, answer: Response | WatchResponse) -> list[tuple[str, str]]:
+def answer_headers(request: HTTPRequest, answer: Response | WatchResponse) -> list[tuple[str, str]]:
+    """The headers that every answer has, and its own."""
     headers = {"Audit-Id": str(uuid.uuid4()), "Cache-Control": "no-cache, private", "Content-Type": answer.content_type}
     if isinstance(answer, Response) and answer.headers:
         headers.update(answer.headers)

@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from kapstan.client import Client, Config
+from kapstan.client.loopback import reachable
 from kapstan.cluster.api.controlplane.hosted import RuntimeType
 from kapstan.cluster.controlplane.hosted.runtime.interface import Runtime
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
@@ -88,9 +89,11 @@ async def management_plane(
 
 async def _embedded(stack: AsyncExitStack, folder: Path, host: str, port: int) -> Config:
     """An API server of our own, and a kubeconfig that says how to reach it."""
+    from kapstan.apiserver.loopback import Loopback
     from kapstan.apiserver.server import EmbeddedServer
 
     server = await stack.enter_async_context(EmbeddedServer(data_dir=folder / "apiserver", host=host, port=port))
+    stack.enter_context(reachable(server.cluster.address, Loopback(server.cluster)))
     _write_kubeconfig(kubeconfig_of(folder), to_yaml(server.kubeconfig()))
     stack.callback(kubeconfig_of(folder).unlink, missing_ok=True)
     return Config.from_kubeconfig(server.kubeconfig())

@@ -11,17 +11,19 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Iterable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from kapstan.apiserver.bootstrap import new_cluster
 from kapstan.apiserver.credentials import Credentials
+from kapstan.apiserver.loopback import Loopback
 from kapstan.apiserver.server import Server
 from kapstan.apiserver.storage.memory import MemoryStorage
 from kapstan.apiserver.storage.sqlite import Database
 from kapstan.client import Config
+from kapstan.client.loopback import reachable
 from kapstan.cluster.api.controlplane.hosted import DatastoreType, Exposure
 from kapstan.cluster.controlplane.hosted.certificates import FOLDER, local_address
 from kapstan.cluster.controlplane.hosted.runtime.interface import (
@@ -48,7 +50,7 @@ _LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True)
 class _Served:
-    """A control plane that can be reached."""
+    """What a control plane that can be reached is made of."""
 
     version: str
     port: int
@@ -68,6 +70,7 @@ class SimulatedRuntime:
         self._memory: dict[str, MemoryStorage] = {}
         self._served: dict[str, _Served] = {}
         self._simulations: dict[str, asyncio.Task[None]] = {}
+        self._loopbacks: dict[str, ExitStack] = {}
         self._failures: dict[str, str] = {}
         self._versions: dict[str, str] = {}
         self._wakers: list[Waker] = []
@@ -86,6 +89,8 @@ class SimulatedRuntime:
         for simulation in self._simulations.values():
             simulation.cancel()
         await asyncio.gather(*self._simulations.values(), return_exceptions=True)
+        for loopback in self._loopbacks.values():
+            loopback.close()
         await self._stack.aclose()
 
     def subscribe(self, waker: Waker) -> None:
@@ -159,6 +164,9 @@ class SimulatedRuntime:
         self._memory[instance.id] = cluster.storage
         self._versions[instance.id] = wanted.version
         self._served[instance.id] = wanted
+        # We and whoever else is in this process need no sockets to talk to it.
+        self._loopbacks[instance.id] = ExitStack()
+        self._loopbacks[instance.id].enter_context(reachable(cluster.address, Loopback(cluster)))
         simulation = Simulation(self.connection(instance), name=str(instance.key))
         self._simulations[instance.id] = self._server.tasks.create_task(simulation.run())
 
@@ -168,6 +176,7 @@ class SimulatedRuntime:
         if simulation is not None:
             simulation.cancel()
             await asyncio.wait([simulation])
+            self._loopbacks.pop(instance.id).close()
         await self._server.remove(instance.id)
         self._served.pop(instance.id, None)
 
