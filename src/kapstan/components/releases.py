@@ -91,7 +91,16 @@ PROGRAMS: Mapping[str, Project] = {
 }
 
 # What a management plane and the tests need; a build makes the other Kubernetes programs along with these.
-DEFAULT_PROGRAMS = ("etcd", "etcdctl", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
+DEFAULT_PROGRAMS = (
+    "etcd",
+    "etcdctl",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kubectl",
+    "kubeadm",
+    "helm",
+)
 
 
 def project_of(program: str) -> Project:

@@ -55,7 +55,7 @@ def test_which_prints_the_path_alone(cache: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("which", "helm"), "run `kapstan kube fetch --component helm`"),
+        (("which", "kubelet"), "run `kapstan kube fetch --component kubelet`"),
         (("fetch", "--component", "etcd"), "install Go from https://go.dev/dl"),
         (("build", "--component", "etcd"), "install Go from https://go.dev/dl"),
         (("fetch", "--version", "latest"), "'latest' is not a Kubernetes version; write one like v1."),

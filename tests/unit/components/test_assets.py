@@ -109,7 +109,7 @@ async def test_a_file_that_cannot_be_run_is_not_a_program(machine: Machine) -> N
     [
         (["etcd", "kubectl"], None, "`kapstan kube fetch`"),
         (["kubectl"], "v1.35.4", "`kapstan kube fetch --version v1.35.4`"),
-        (["helm"], None, "`kapstan kube fetch --component helm`"),
+        (["kubelet"], None, "`kapstan kube fetch --component kubelet`"),
     ],
 )
 async def test_what_is_missing_is_named_with_the_command_that_brings_it(
