@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.integration.apiserver.clients.cluster import real_components
 from tests.integration.apiserver.clients.comparison import Both
-from tests.integration.apiserver.clients.programs import Program, kubeconfig_of, served, write_private
+from tests.integration.apiserver.clients.programs import Program, kubeconfig_of, program, served, write_private
 
 from kapstan.apiserver.controllers.manager import CONTROLLERS
 from kapstan.apiserver.server import EmbeddedServer
-from kapstan.components import assets
 from kapstan.machinery.codec import to_yaml
 from kapstan.testing.servers import RealAPIServer
 
@@ -52,6 +50,13 @@ def real_kubectl(real_api_server: RealAPIServer, tmp_path_factory: pytest.TempPa
     return Program([program("kubectl")], write_private(folder / "admin.conf", to_yaml(real_api_server.kubeconfig())))
 
 
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    """kubectl on a cluster whose other components are real."""
+    with real_components(tmp_path_factory.mktemp("cluster")) as kubectl:
+        yield kubectl
+
+
 @pytest.fixture
 def both(bare_kubectl: Program, real_kubectl: Program) -> Iterator[Both]:
     """kubectl on both servers, in a new namespace."""
@@ -67,9 +72,3 @@ def namespace(kubectl: Program) -> Iterator[str]:
     kubectl.ok("create", "namespace", name)
     yield name
     kubectl.ok("delete", "namespace", name, "--wait=false")
-
-
-def program(name: str) -> Path:
-    """A real program, which `make kube` has brought here."""
-    with ThreadPoolExecutor(1) as thread:  # a loop may be running in this one
-        return thread.submit(asyncio.run, assets.find_all([name])).result()[name]

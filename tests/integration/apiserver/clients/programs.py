@@ -8,15 +8,17 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 
 from kapstan.apiserver.server import EmbeddedServer
+from kapstan.components import assets
 from kapstan.machinery.codec import to_yaml
 
-__all__ = ("Program", "Said", "served", "write_private")
+__all__ = ("Program", "Said", "kubeconfig_of", "program", "served", "write_private")
 
 _PATIENCE = 120.0  # seconds; a machine that is busy with other tests is slow, a program that hangs does not end
 
@@ -118,3 +120,9 @@ def kubeconfig_of(server: EmbeddedServer, folder: Path, user: str = "", *groups:
     """A kubeconfig file: the administrator's, or a user's."""
     content = server.endpoint.kubeconfig(user, groups) if user else server.kubeconfig()
     return write_private(folder / f"{user or 'admin'}.conf", to_yaml(content))
+
+
+def program(name: str) -> Path:
+    """A real program, which `make kube` has brought here."""
+    with ThreadPoolExecutor(1) as thread:  # a loop may be running in this one
+        return thread.submit(asyncio.run, assets.find_all([name])).result()[name]
