@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kapstan.client import Client, Config
-from kapstan.client.interface import Object
 from kapstan.components.controlplane import Options
 from kapstan.k8s.core_v1 import Namespace, Node
 from kapstan.machinery.codec import to_yaml
@@ -21,6 +20,7 @@ from kapstan.machinery.errors import Expired
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.machinery.model import Resource
 from kapstan.simulation import NodeSpec, Simulation, Timing
+from kapstan.testing.expecting import Condition, Seen, unmet
 from kapstan.testing.installing import Source, install
 from kapstan.testing.running import Operator, Setup, running
 from kapstan.testing.servers import APIServer, embedded_server, real_server
@@ -90,8 +90,8 @@ class Environment:
     async def simulate(self, *, nodes: int = 1, timing: Timing | None = None) -> AsyncIterator[Simulation]:
         """Have pods run inside the block, on nodes that are simulated: Deployments become Available.
 
-            async with env.simulate():
-                await env.eventually(Deployment, "web", "default", lambda web: web.status.available_replicas == 3)
+        async with env.simulate():
+            await env.eventually(Deployment, "web", "default", lambda web: web.status.available_replicas == 3)
         """
         names = [f"node-{number}" for number in range(nodes)]
         async with Simulation(self.config, timing=timing).running() as simulation:
@@ -106,43 +106,42 @@ class Environment:
         kind: type[R],
         name: str,
         namespace: str = "",
-        condition: Callable[[R], object] = lambda obj: True,
+        condition: Condition[R] = lambda obj: True,
         *,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> R:
         """Wait until the object is there and the condition holds, and give it.
 
-        The condition gives something true, or asserts. AssertionError shows the object as it was last seen.
+        The condition gives something true, or asserts; or it is the fields that the object should have:
+
+            await env.eventually(Deployment, "web", "default", {"spec": {"replicas": 3}})
+
+        AssertionError shows the object as it was last seen, how it differs, and what changed in the meantime.
         """
-        last: R | None = None
-        reason: object = "it was not there"
+        seen = Seen()
         try:
             async with asyncio.timeout(timeout):
                 async for obj in self._states(kind, name, namespace):
                     if obj is None:
-                        last, reason = None, "it was deleted"
-                        continue
-                    last = obj
-                    try:
-                        if condition(obj):
-                            return obj
-                        reason = "the condition did not hold"
-                    except AssertionError as error:
-                        reason = error
+                        seen.deleted()
+                    elif (reason := unmet(condition, obj)) is None:
+                        return obj
+                    else:
+                        seen.note(obj, reason)
         except TimeoutError:
             pass
-        raise AssertionError(_told(kind.__name__, name, namespace, timeout, reason, last))
+        raise AssertionError(_told(kind.__name__, name, namespace, timeout, seen))
 
     async def gone(
         self, kind: type[Resource], name: str, namespace: str = "", *, timeout: float = DEFAULT_TIMEOUT
     ) -> None:
         """Wait until there is no such object."""
-        last: Object | None = None
+        seen = Seen()
         fields = {"metadata.name": name}
         try:
             async with asyncio.timeout(timeout):
                 while found := await self.client.list(kind, namespace, fields=fields):
-                    last = found[0]
+                    seen.note(found[0], "it is still there")
                     # From where the list ended, so that nothing in between is missed.
                     version = found.resource_version
                     async with self.client.watch(kind, namespace, fields=fields, resource_version=version) as events:
@@ -152,7 +151,7 @@ class Environment:
                 return
         except TimeoutError:
             pass
-        raise AssertionError(_told(kind.__name__, name, namespace, timeout, "it is still there", last))
+        raise AssertionError(_told(kind.__name__, name, namespace, timeout, seen))
 
     async def _states(self, kind: type[R], name: str, namespace: str) -> AsyncIterator[R | None]:
         """Every state of an object from now on, None where it was deleted. Never ends."""
@@ -166,10 +165,9 @@ class Environment:
                 continue
 
 
-def _told(kind: str, name: str, namespace: str, timeout: float, reason: object, last: Object | None) -> str:
+def _told(kind: str, name: str, namespace: str, timeout: float, seen: Seen) -> str:
     where = f"{namespace}/{name}" if namespace else name
-    seen = f"\nIt was last seen as:\n{to_yaml(last)}" if last is not None else ""
-    return f"{kind} {where} was not as expected within {timeout:.0f} s: {reason}{seen}"
+    return f"{kind} {where} was not as expected within {timeout:.0f} s: {seen.reason}{seen}"
 
 
 @asynccontextmanager
