@@ -18,6 +18,7 @@ from kapstan.runtime.controller import Controller
 from kapstan.runtime.declaration import ControllerDeclaration
 from kapstan.runtime.manager import Manager
 from kapstan.runtime.reconcile import Reconciler
+from kapstan.simulation.daemonset.controller import DaemonSetReconciler
 from kapstan.simulation.deployment.controller import DeploymentReconciler
 from kapstan.simulation.endpoints.controller import EndpointsReconciler
 from kapstan.simulation.nodes.eviction import PodCollector, TaintEvictionReconciler
@@ -34,6 +35,7 @@ def _reconcilers(node_grace: float = GRACE) -> list[Reconciler[Any]]:
     return [
         DeploymentReconciler(),
         ReplicaSetReconciler(),
+        DaemonSetReconciler(),
         EndpointsReconciler(),
         NodeLifecycleReconciler(node_grace),
         TaintEvictionReconciler(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from tests.integration.simulation.objects import STUCK, deployment, template
 
@@ -15,7 +16,7 @@ from kapstan.simulation import Simulation
 from kapstan.testing import Environment
 
 
-def complete(count: int) -> object:
+def complete(count: int) -> Any:
     """Every pod is of the present template, and available."""
 
     def condition(web: Deployment) -> bool:
@@ -28,7 +29,7 @@ def complete(count: int) -> object:
 
 
 async def rolled_out(env: Environment, namespace: str, count: int) -> Deployment:
-    return await env.eventually(Deployment, "web", namespace, complete(count), timeout=60)  # type: ignore[arg-type]
+    return await env.eventually(Deployment, "web", namespace, complete(count), timeout=60)
 
 
 async def change(env: Environment, namespace: str, patch: dict[str, object]) -> None:
@@ -164,7 +165,7 @@ async def test_an_orphan_is_adopted_and_one_that_no_longer_matches_released(env:
         await env.eventually(ReplicaSet, kept.metadata.owner_references[0].name, namespace, _has_ready(2))
 
 
-def _has_ready(count: int) -> object:
+def _has_ready(count: int) -> Any:
     return lambda one: (one.status.replicas, one.status.ready_replicas) == (count, count)
 
 
