@@ -23,8 +23,8 @@ venv: $(STAMP) ## Make the virtual environment in .venv
 ##@ The two commands to start with
 
 .PHONY: demo
-demo: $(STAMP) ## Show what kapstan does, on this machine, with nothing but Python
-	@$(BIN)/python -m samples.quickstart.demo
+demo: $(STAMP) ## Show what kapstan does, on this machine, with nothing but Python (REAL=1: with Kubernetes' own programs)
+	@$(BIN)/kapstan demo $(if $(REAL),--real)
 
 .PHONY: test
 test: lint unit integration ## Lint, types, unit tests, integration tests on both environments

@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "cluster": LazyCommand("kapstan.cli.cluster:cluster", "Create, look at, change and delete clusters."),
     "completion": LazyCommand("kapstan.cli.completion:completion", "Have the shell complete commands and options."),
     "create": LazyCommand("kapstan.cli.create:create", "Add kinds, controllers and webhooks to a project."),
+    "demo": LazyCommand("kapstan.cli.demo:demo", "Show what kapstan does, on this machine."),
     "edit": LazyCommand("kapstan.cli.edit:edit", "Change how a project is laid out."),
     "init": LazyCommand("kapstan.cli.init:init", "Begin an operator's project."),
     "generate": LazyCommand(

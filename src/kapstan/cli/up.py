@@ -13,7 +13,7 @@ import click
 from kapstan.cli.plane import data_folder
 from kapstan.machinery.errors import ConfigError
 
-__all__ = ("up",)
+__all__ = ("log_to_terminal", "up")
 
 _EXAMPLES = """\b
 Examples:
@@ -47,7 +47,7 @@ def up(data_dir: Path | None, bind_address: str, port: int, kubeconfig: str, con
     """
     if context and not kubeconfig:
         raise ConfigError("--context goes with --kubeconfig: name the kubeconfig that has the context")
-    _log(verbose)
+    log_to_terminal(verbose=verbose)
     from kapstan.runtime.process import new_event_loop
 
     folder = (data_dir or data_folder()).absolute()
@@ -55,7 +55,8 @@ def up(data_dir: Path | None, bind_address: str, port: int, kubeconfig: str, con
         runner.run(_run(folder, bind_address, port, kubeconfig, context))
 
 
-def _log(verbose: bool) -> None:
+def log_to_terminal(*, verbose: bool) -> None:
+    """Show what goes wrong; with `verbose`, what controllers do."""
     level = logging.INFO if verbose else logging.ERROR
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", datefmt="%H:%M:%S")
     logging.getLogger("kapstan.client.warnings").setLevel(logging.ERROR)

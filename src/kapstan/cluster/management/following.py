@@ -68,7 +68,10 @@ class Milestone(Struct, frozen=True):
 
 def milestones_of(cluster: Cluster) -> list[Milestone]:
     """What has been reached, in the order in which it was."""
-    found = [(find(cluster.status.conditions, name), text) for name, text in _WORDS.items()]
+    words = dict(_WORDS)
+    if _counts(cluster.status.workers) == (0, 0):  # none are wanted, or it is not known yet that some are
+        del words["WorkersAvailable"]
+    found = [(find(cluster.status.conditions, name), text) for name, text in words.items()]
     reached = [
         Milestone(text, one.last_transition_time)
         for one, text in found
