@@ -56,8 +56,9 @@ async def test_kustomize_and_a_real_api_server_accept_it_all(tmp_path: Path) -> 
         for definition in definitions:
             await env.eventually(CustomResourceDefinition, definition.name, condition=_is_established)
         deployment = await env.client.get(Deployment, "kapstan-controller-manager", SYSTEM)
-        (container,) = deployment.spec.template.spec.containers
-        assert container.command == ["kapstan", "manager"]
+        pod = deployment.spec.template.spec
+        assert pod is not None
+        assert [container.command for container in pod.containers] == [["kapstan", "manager"]]
 
 
 def _is_established(definition: CustomResourceDefinition) -> bool:

@@ -1,0 +1,110 @@
+"""`kapstan up`: it starts, keeps what it has, stops cleanly, and says in one sentence why it cannot run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.integration.cluster.cli.conftest import run
+
+from kapstan.cluster.management.plane import management_plane
+
+_READY = b"Ctrl-C stops it."
+
+
+async def started(*arguments: str, **environment: str) -> asyncio.subprocess.Process:
+    """`kapstan`, in a process of its own."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "from kapstan.cli import main; main()",
+        *arguments,
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+
+
+async def refused(*arguments: str) -> str:
+    """What a command says that cannot do what it should: one sentence, exit code 1."""
+    process = await started(*arguments)
+    async with asyncio.timeout(60):
+        said = (await process.communicate())[0].decode()
+    assert process.returncode == 1, said
+    assert said.count("Error: ") == 1 and "Traceback" not in said
+    return said.partition("Error: ")[2]
+
+
+@asynccontextmanager
+async def up(folder: Path) -> AsyncIterator[None]:
+    """A management plane in a process of its own, inside the block, which begins when it is ready."""
+    process = await started("up", "--data-dir", str(folder))
+    assert process.stdout is not None
+    said = b""
+    try:
+        async with asyncio.timeout(60):
+            while _READY not in said:
+                line = await process.stdout.readline()
+                assert line, said.decode()
+                said += line
+        yield
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGINT)
+        rest, _ = await process.communicate()
+    assert process.returncode == 0, (said + rest).decode()
+    assert b"Traceback" not in said + rest and b"Stopped" in rest
+
+
+async def kapstan(folder: Path, *arguments: str) -> str:
+    result = await run("cluster", *arguments, "--kubeconfig", str(folder / "kubeconfig"))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+async def test_what_was_there_is_there_again(tmp_path: Path) -> None:
+    """Also the cluster's own objects, and its nodes, which begin anew with the manager."""
+    async with up(tmp_path):
+        await kapstan(tmp_path, "create", "demo", "--workers", "1", "--wait", "--timeout", "60")
+        before = await kapstan(tmp_path, "kubeconfig", "demo")
+    assert not (tmp_path / "kubeconfig").exists(), "nobody shall look for an API server that is gone"
+    async with up(tmp_path):
+        assert await kapstan(tmp_path, "kubeconfig", "demo") == before
+        await kapstan(tmp_path, "scale", "demo", "--workers", "2", "--wait", "--timeout", "60")
+        await kapstan(tmp_path, "delete", "demo", "--wait", "--timeout", "60")
+
+
+async def test_a_folder_in_use_is_one_sentence(tmp_path: Path) -> None:
+    async with management_plane(tmp_path):
+        said = await refused("up", "--data-dir", str(tmp_path))
+    assert said.endswith("is in use: another server is running on it\n")
+
+
+async def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = await refused("up", "--data-dir", str(tmp_path), "--port", str(port))
+    assert said == f"cannot listen on 127.0.0.1:{port}: Address already in use\n"
+
+
+async def test_an_api_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "kubeconfig"
+    cluster = "{name: a, cluster: {server: 'https://127.0.0.1:1'}}"
+    context = "{name: a, context: {cluster: a, user: ''}}"
+    file.write_text(f"apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{cluster}]\ncontexts: [{context}]\n")
+    for command in (["up", "--data-dir", str(tmp_path / "data")], ["cluster", "list"]):
+        said = await refused(*command, "--kubeconfig", str(file))
+        assert "https://127.0.0.1:1" in said and said.count("\n") == 1, said
+
+
+async def test_without_a_management_plane_one_is_told_how_to_have_one(tmp_path: Path) -> None:
+    process = await started("cluster", "list", KAPSTAN_DATA=str(tmp_path), HOME=str(tmp_path), KUBECONFIG="")
+    said = (await process.communicate())[0].decode()
+    assert process.returncode == 1
+    assert said.startswith("Error: no management plane is running: start one with `kapstan up`")
