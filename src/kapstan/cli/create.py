@@ -8,7 +8,7 @@ import click
 
 from kapstan.cli.scaffolding import gvk_options, make_option, regenerate, switch, tell
 from kapstan.scaffold import commands
-from kapstan.scaffold.project import DEPLOY_IMAGE, DeployImage, load
+from kapstan.scaffold.project import DEPLOY_IMAGE, DeployImage
 
 __all__ = ("create",)
 
@@ -75,7 +75,7 @@ def api(
 ) -> None:
     """Add a kind, its controller, or both."""
     root = Path.cwd()
-    load(root)  # whether this is a project at all is worth knowing before any question
+    commands.check_place(root, group, version, kind)  # worth knowing before any question
     options = DeployImage(
         image=image,
         container_command=image_container_command,
@@ -154,6 +154,6 @@ def _asked(question: str, flag: str, answer: bool | None, implied: bool) -> bool
     if answer is not None or implied:
         return implied if answer is None else answer
     try:
-        return click.confirm(f"{question}?", prompt_suffix=" ", default=None)
+        return click.confirm(question, prompt_suffix=" ", default=None)
     except click.Abort:
         raise click.UsageError(f"Nobody answers: say {flag} or {flag}=false.") from None

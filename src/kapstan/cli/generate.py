@@ -24,18 +24,25 @@ from kapstan.generate.webhook import ClientConfig, conversion_patches, webhook_c
 
 __all__ = ("generate",)
 
-_EXAMPLES = """\b
-Examples:
-  kapstan generate cluster demo --workers 5
-  kapstan generate manifests memcached_operator
-  kapstan generate crd memcached_operator -o config/crd/bases
-  kapstan generate rbac memcached_operator -o config/rbac/role.yaml
-  kapstan generate webhook memcached_operator -o config/webhook/manifests.yaml
-  kapstan generate crd memcached_operator -o config/crd/bases --check
-  kapstan generate models cert-manager.crds.yaml -o src/memcached_operator/external
-  kapstan generate models --cluster --group cert-manager.io -o src/memcached_operator/external
-  kapstan generate clientset memcached_operator.api -o src/memcached_operator/clientset
+_EXAMPLES = """
+kapstan generate cluster demo --workers 5
+kapstan generate manifests memcached_operator
+kapstan generate manifests memcached_operator --check
+kapstan generate crd memcached_operator -o config/crd/bases
+kapstan generate rbac memcached_operator -o config/rbac/role.yaml
+kapstan generate rbac memcached_operator --namespace memcached-system
+kapstan generate webhook memcached_operator -o config/webhook/manifests.yaml --patches config/crd/patches
+kapstan generate models cert-manager.crds.yaml -o src/memcached_operator/external
+kapstan generate models --cluster --group cert-manager.io -o src/memcached_operator/external
+kapstan generate clientset memcached_operator.api -o src/memcached_operator/clientset
 """
+
+
+def _examples(command: str = "") -> str:
+    """The examples of a command, or all of them, as its help shows them."""
+    lines = [f"  {line}" for line in _EXAMPLES.splitlines() if line.startswith(f"kapstan generate {command}")]
+    return "\n".join(["\b", "Examples:", *lines])
+
 
 _packages = click.argument("packages", nargs=-1, required=True, metavar="PACKAGE...")
 _check = click.option("--check", is_flag=True, help="Write nothing; fail if what is there is not up to date.")
@@ -44,7 +51,7 @@ _check = click.option("--check", is_flag=True, help="Write nothing; fail if what
 _LAZY = {"cluster": LazyCommand("kapstan.cli.cluster.generating:generate_cluster", "Print the manifests of a cluster.")}
 
 
-@click.group(cls=LazyGroup, lazy=_LAZY, epilog=_EXAMPLES)
+@click.group(cls=LazyGroup, lazy=_LAZY, epilog=_examples())
 def generate() -> None:
     """Generate manifests and code.
 
@@ -53,7 +60,7 @@ def generate() -> None:
     """
 
 
-@generate.command("manifests")
+@generate.command("manifests", epilog=_examples("manifests"))
 @_packages
 @click.option(
     "--config",
@@ -76,7 +83,7 @@ def all_manifests(packages: tuple[str, ...], config: Path, namespace: str, check
     _finish(files, check)
 
 
-@generate.command()
+@generate.command(epilog=_examples("crd"))
 @_packages
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder.  [default: print them]")
 @click.option("--no-descriptions", is_flag=True, help="Leave out what docstrings say.")
@@ -93,7 +100,7 @@ def crd(packages: tuple[str, ...], output: Path | None, no_descriptions: bool, c
         _finish({output / file_name(one): manifest(one) for one in definitions}, check)
 
 
-@generate.command()
+@generate.command(epilog=_examples("rbac"))
 @_packages
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="File.  [default: print]")
 @click.option("--role-name", default=MANAGER_ROLE, show_default=True, help="Name of the role.")
@@ -105,7 +112,7 @@ def rbac(packages: tuple[str, ...], output: Path | None, role_name: str, namespa
     _one_file(manifests(roles), output, check)
 
 
-@generate.command()
+@generate.command(epilog=_examples("webhook"))
 @_packages
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="File.  [default: print]")
 @click.option(
@@ -129,7 +136,7 @@ def webhook(
         _one_file(text, output, check)
 
 
-@generate.command()
+@generate.command(epilog=_examples("models"))
 @click.argument("sources", nargs=-1, type=click.Path(path_type=Path), metavar="[SOURCE]...")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", required=True, help="Folder.")
 @click.option("--cluster", is_flag=True, help="Read the CRDs of the cluster that kubectl would use.")
@@ -157,7 +164,7 @@ def models(
     _finish({**_package(output), **files}, check)
 
 
-@generate.command()
+@generate.command(epilog=_examples("clientset"))
 @_packages
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", required=True, help="Folder.")
 @_check

@@ -34,7 +34,13 @@ Next:
 @switch(
     "--namespaced", default=False, help="The operator works in one namespace, and has a Role instead of a ClusterRole."
 )
-@click.option("--license", type=click.Choice(["apache2", "none"]), default="none", show_default=True, help="License.")
+@click.option(
+    "--license",
+    type=click.Choice(["apache2", "none"]),
+    default="apache2",
+    show_default=True,
+    help="What files begin with.",
+)
 @click.option("--owner", default="", help="Whose copyright it is.")
 @click.option("--force", is_flag=True, help="Overwrite files that are there.")
 def init(

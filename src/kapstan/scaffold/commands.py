@@ -40,7 +40,7 @@ from kapstan.scaffold.project import (
 from kapstan.scaffold.tree import initial_files, project_files
 from kapstan.scaffold.values import new_api_package
 
-__all__ = ("create_api", "create_webhook", "edit", "init")
+__all__ = ("check_place", "create_api", "create_webhook", "edit", "init")
 
 
 def init(root: Path, project: Project, *, force: bool = False) -> Outcome:
@@ -54,6 +54,15 @@ def init(root: Path, project: Project, *, force: bool = False) -> Outcome:
     outcome = apply_change(root, {}, {**project_files(project), **initial_files(project)}, force=force)
     save(project, root)
     return outcome
+
+
+def check_place(root: Path, group: str, version: str, kind: str) -> Project:
+    """The project in a folder. ScaffoldError if there is none, or if no kind can be called like that."""
+    project = load(root)
+    check_group(group)
+    check_version(version)
+    check_kind(kind)
+    return project
 
 
 def create_api(
@@ -70,8 +79,7 @@ def create_api(
     force: bool = False,
 ) -> Outcome:
     """Add a kind, its controller, or both."""
-    project = load(root)
-    _check_gvk(group, version, kind)
+    project = check_place(root, group, version, kind)
     if plural:
         check_plural(plural)
     if not resource and not controller:
@@ -104,8 +112,7 @@ def create_webhook(
     force: bool = False,
 ) -> Outcome:
     """Add webhooks to a kind."""
-    project = load(root)
-    _check_gvk(group, version, kind)
+    project = check_place(root, group, version, kind)
     if not (defaulting or validation or conversion):
         raise ScaffoldError("say which webhook: --defaulting, --programmatic-validation, --conversion")
     before = copy.deepcopy(project)
@@ -149,12 +156,6 @@ def _change(root: Path, before: Project, after: Project, entry: ProjectResource 
     rest = apply_change(root, old, new, force=force and entry is None)
     save(after, root)
     return Outcome(outcome.created + rest.created, outcome.changed + rest.changed, rest.unmerged)
-
-
-def _check_gvk(group: str, version: str, kind: str) -> None:
-    check_group(group)
-    check_version(version)
-    check_kind(kind)
 
 
 def _check_new_kind(project: Project, group: str, version: str, kind: str, *, force: bool) -> None:

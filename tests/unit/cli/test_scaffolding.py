@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,7 +31,7 @@ def project(folder: Path) -> Path:
 
 
 def run(*arguments: str, answers: str | None = None) -> Result:
-    return CliRunner().invoke(main, arguments, input=answers)
+    return CliRunner().invoke(main, arguments, input=answers, prog_name="kapstan")
 
 
 def test_a_project_is_named_after_its_folder(project: Path) -> None:
@@ -38,7 +42,7 @@ def test_a_project_is_named_after_its_folder(project: Path) -> None:
 def test_what_flags_do_not_say_is_asked(project: Path) -> None:
     result = run(*API, answers="y\nn\n")
     assert result.exit_code == 0, result.output
-    assert "Create Resource? " in result.output and "Create Controller? " in result.output
+    assert "Create Resource [y/n] " in result.output and "Create Controller [y/n] " in result.output
     assert (project / "src/cache_operator/api/v1/memcached.py").exists()
     assert not (project / "src/cache_operator/controller").exists()
 
@@ -46,7 +50,7 @@ def test_what_flags_do_not_say_is_asked(project: Path) -> None:
 def test_what_flags_say_is_not_asked(project: Path) -> None:
     result = run(*API, "--resource", "--controller=false")
     assert result.exit_code == 0
-    assert "?" not in result.output
+    assert "[y/n]" not in result.output
     assert not (project / "src/cache_operator/controller").exists()
 
 
@@ -115,19 +119,37 @@ def test_what_is_wrong_is_said(project: Path, arguments: tuple[str, ...], code: 
     assert message in result.output
 
 
+@pytest.mark.parametrize(("flag", "value"), [("--group", "Cache"), ("--version", "1"), ("--kind", "memcached")])
+def test_a_wrong_name_is_refused_before_any_question(project: Path, flag: str, value: str) -> None:
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    result = run(*API, flag, value, answers="y\ny\n")
+    assert result.exit_code == 1
+    assert value in result.output and "[y/n]" not in result.output
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+
+
 def test_a_folder_that_is_no_project_is_refused_before_any_question(folder: Path) -> None:
     result = run(*API)
     assert result.exit_code == 1
     assert "is not a project" in result.output and "Create Resource" not in result.output
 
 
-@pytest.mark.parametrize("command", [("init",), ("create",), ("create", "api"), ("create", "webhook"), ("edit",)])
-def test_help_has_examples(command: tuple[str, ...]) -> None:
-    result = run(*command, "--help")
+GENERATORS = ("manifests", "crd", "rbac", "webhook", "models", "clientset")
+COMMANDS = ("init", "create", "create api", "create webhook", "edit", "completion", "generate")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *(f"generate {name}" for name in GENERATORS)])
+def test_help_has_examples(command: str) -> None:
+    result = run(*command.split(), "--help")
     assert result.exit_code == 0
-    assert "Examples:\n  kapstan" in result.output.replace("\n    kapstan", "\n  kapstan").replace(
-        "  Examples", "Examples"
-    )
+    assert re.search(r"Examples:\n +(source <\()?kapstan", result.output)
+
+
+def test_files_begin_with_the_license_unless_there_is_none(project: Path) -> None:
+    main = (project / "src/cache_operator/main.py").read_text()
+    assert main.startswith("# SPDX-License-Identifier: Apache-2.0\n")
+    assert run("init", "--license", "none", "--force").exit_code == 0
+    assert (project / "src/cache_operator/main.py").read_text().startswith('"""')
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -135,3 +157,25 @@ def test_shells_get_a_script(shell: str) -> None:
     result = run("completion", shell)
     assert result.exit_code == 0
     assert "_KAPSTAN_COMPLETE" in result.output
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("kapstan cre", ["create"]),
+        ("kapstan create ", ["api", "webhook"]),
+        ("kapstan create api --image-container-", ["--image-container-command", "--image-container-port"]),
+        ("kapstan init --license ", ["apache2", "none"]),
+    ],
+)
+def test_a_shell_completes_what_was_typed(tmp_path: Path, typed: str, offered: list[str]) -> None:
+    """In a real bash, with the script that `kapstan completion bash` has printed."""
+    (tmp_path / "completion").write_text(run("completion", "bash").output)
+    words = typed.split(" ")
+    complete = (
+        f"shopt -s extglob; . {tmp_path}/completion; COMP_WORDS=({' '.join(words[:-1])} '{words[-1]}'); "
+        f"COMP_CWORD={len(words) - 1}; _kapstan_completion kapstan; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-c", complete], env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    assert done.stdout.split() == offered, done.stderr
