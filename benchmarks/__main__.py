@@ -15,6 +15,7 @@ from benchmarks.document import replace_section, section_of
 SUITES = {
     "runtime": "ours, controller-runtime and kopf on one kube-apiserver",
     "apiserver": "the embedded API server and kube-apiserver with etcd",
+    "hosted": "hosted control planes and the same programs started by hand",
 }
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from msgspec import field
 
-from kapstan.client import Client
+from kapstan.client import Client, Patch
 from kapstan.machinery.meta import Int32, Int64, ObjectMeta
 from kapstan.machinery.model import Model, Resource
 from kapstan.machinery.scheme import resource
 
-__all__ = ("NAMESPACE", "Item", "ItemSpec", "ItemStatus", "an_item", "create_items")
+__all__ = ("NAMESPACE", "Item", "ItemSpec", "ItemStatus", "an_item", "annotate", "create_items", "set_status")
 
 NAMESPACE = "default"
 _AT_ONCE = 50
@@ -58,34 +59,40 @@ def an_item(number: int) -> Item:
 
 async def create_items(client: Client, count: int) -> None:
     """Create so many, some at once."""
-    slots = asyncio.Semaphore(_AT_ONCE)
 
     async def create(number: int) -> None:
-        async with slots:
-            await client.create(an_item(number))
+        await client.create(an_item(number))
 
-    async with asyncio.TaskGroup() as group:
-        for number in range(count):
-            group.create_task(create(number))
+    await _for_each(range(count), create)
 
 
-async def reset_status(client: Client, count: int) -> None:
-    """Take the status away, so that the next program has the same to write."""
-    from kapstan.client import Patch
+async def set_status(client: Client, numbers: Iterable[int], status: dict[str, Any] | None) -> None:
+    """Give objects a status, or take it away, so that each program has the same to write."""
+    patch = Patch.merge({"status": status})
 
+    async def write(number: int) -> None:
+        await client.patch(_named(number), patch, subresource="status")
+
+    await _for_each(numbers, write)
+
+
+async def _for_each(numbers: Iterable[int], work: Callable[[int], Awaitable[None]]) -> None:
     slots = asyncio.Semaphore(_AT_ONCE)
-    patch = Patch.merge({"status": None})
 
-    async def reset(number: int) -> None:
+    async def one(number: int) -> None:
         async with slots:
-            item = Item(metadata=ObjectMeta(name=f"item-{number:05d}", namespace=NAMESPACE))
-            await client.patch(item, patch, subresource="status")
+            await work(number)
 
     async with asyncio.TaskGroup() as group:
-        for number in range(count):
-            group.create_task(reset(number))
+        for number in numbers:
+            group.create_task(one(number))
 
 
-def an_annotation(nanoseconds: int) -> dict[str, Any]:
-    """A change that tells when it was made."""
-    return {"metadata": {"annotations": {"bench.kapstan.dev/sent": str(nanoseconds)}}}
+async def annotate(client: Client, number: int, nanoseconds: int | None) -> None:
+    """Have an object tell when this was written, or forget that it ever did."""
+    sent = None if nanoseconds is None else {"bench.kapstan.dev/sent": str(nanoseconds)}
+    await client.patch(_named(number), Patch.merge({"metadata": {"annotations": sent}}))
+
+
+def _named(number: int) -> Item:
+    return Item(metadata=ObjectMeta(name=f"item-{number:05d}", namespace=NAMESPACE))

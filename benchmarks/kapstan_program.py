@@ -29,14 +29,14 @@ class ItemReconciler(Reconciler[Item]):
         self.samples: list[float] = []
 
     async def reconcile(self, item: Item) -> None:
-        if not self.first:
-            self.first, self.cpu = time.monotonic(), time.process_time()
         if self.mode == "latency":
             self.sample(item)
             return
+        if self.mode == "write" and item.status.observed_generation == item.metadata.generation:
+            return  # written before
+        if not self.first:
+            self.first, self.cpu = time.monotonic(), time.process_time()
         if self.mode == "write":
-            if item.status.observed_generation == item.metadata.generation:
-                return
             async with self.status(item) as status:
                 status.observed_generation = item.metadata.generation
                 status.size = item.spec.size

@@ -24,6 +24,7 @@ first = 0.0
 cpu = 0.0
 count = 0
 seen = 0
+written: set[str] = set()
 samples: list[float] = []
 
 
@@ -38,10 +39,8 @@ async def configure(settings, **_):
 
 
 @kopf.on.event(GROUP, VERSION, PLURAL)
-async def on_item(body, meta, spec, patch, **_):
-    global first, cpu, seen
-    if not first:
-        first, cpu = time.monotonic(), time.process_time()
+async def on_item(body, meta, name, spec, patch, **_):
+    global seen
     seen += 1
     if options.mode == "sync":
         if seen == options.total:
@@ -52,12 +51,22 @@ async def on_item(body, meta, spec, patch, **_):
         return
     if options.mode == "write":
         if body.get("status", {}).get("observedGeneration") == meta["generation"]:
-            finished()
+            if name in written:  # not before this program came
+                finished()
             return
+        begin()
+        written.add(name)
         patch.status["observedGeneration"] = meta["generation"]
         patch.status["size"] = spec["size"]
         return
+    begin()
     finished()
+
+
+def begin():
+    global first, cpu
+    if not first:
+        first, cpu = time.monotonic(), time.process_time()
 
 
 def finished():
