@@ -45,6 +45,13 @@ def _examples(command: str = "") -> str:
 
 
 _packages = click.argument("packages", nargs=-1, required=True, metavar="PACKAGE...")
+_namespaces = click.option(
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    help="A namespace that the manager works in, and gets a Role for; can be repeated.  [default: all of them]",
+)
 _check = click.option("--check", is_flag=True, help="Write nothing; fail if what is there is not up to date.")
 
 
@@ -70,13 +77,13 @@ def generate() -> None:
     metavar="DIR",
     help="Folder.",
 )
-@click.option("--namespace", default="", help="The only namespace that the manager works in: a Role for it.")
+@_namespaces
 @_check
-def all_manifests(packages: tuple[str, ...], config: Path, namespace: str, check: bool) -> None:
+def all_manifests(packages: tuple[str, ...], config: Path, namespaces: tuple[str, ...], check: bool) -> None:
     """Write all manifests of PACKAGE where kustomize expects them: CRDs, roles, webhooks."""
     inventory = _inventory(packages)
     files = {config / "crd/bases" / file_name(one): manifest(one) for one in crds_of(inventory.kinds)}
-    files[config / "rbac/role.yaml"] = manifests(roles_of(inventory.reconcilers, namespace=namespace))
+    files[config / "rbac/role.yaml"] = manifests(roles_of(inventory.reconcilers, namespaces=namespaces))
     files |= _patches(inventory, config / "crd/patches", ClientConfig())
     if configurations := webhook_configurations(inventory.admissions):
         files[config / "webhook/manifests.yaml"] = manifests(configurations)
@@ -104,11 +111,13 @@ def crd(packages: tuple[str, ...], output: Path | None, no_descriptions: bool, c
 @_packages
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="File.  [default: print]")
 @click.option("--role-name", default=MANAGER_ROLE, show_default=True, help="Name of the role.")
-@click.option("--namespace", default="", help="The only namespace that the manager works in: a Role for it.")
+@_namespaces
 @_check
-def rbac(packages: tuple[str, ...], output: Path | None, role_name: str, namespace: str, check: bool) -> None:
+def rbac(
+    packages: tuple[str, ...], output: Path | None, role_name: str, namespaces: tuple[str, ...], check: bool
+) -> None:
     """Write the roles that the reconcilers of PACKAGE need, and no more."""
-    roles = roles_of(_inventory(packages).reconcilers, name=role_name, namespace=namespace)
+    roles = roles_of(_inventory(packages).reconcilers, name=role_name, namespaces=namespaces)
     _one_file(manifests(roles), output, check)
 
 

@@ -13,7 +13,7 @@ Writing to other objects is never implied: `@rbac("apps", "deployments", verbs="
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
@@ -36,16 +36,18 @@ MANAGER_ROLE = "manager-role"
 _EVENTS = Rule(groups=("events.k8s.io",), resources=("events",), verbs=("create", "patch"))
 
 
-def roles_of(declaring: Iterable[type], *, name: str = MANAGER_ROLE, namespace: str = "") -> list[Document]:
+def roles_of(
+    declaring: Iterable[type], *, name: str = MANAGER_ROLE, namespaces: Collection[str] = ()
+) -> list[Document]:
     """The roles that these classes need: a ClusterRole (always there), and a Role for each namespace that a rule names.
 
-    With `namespace` the manager works in that namespace only: what would be in the ClusterRole is in a Role there,
+    With `namespaces` the manager works in those only: what would be in the ClusterRole is in a Role of each of them,
     but for what belongs to no namespace.
     """
-    found: dict[tuple[str, str], list[Rule]] = {(namespace, name): []}
+    found: dict[tuple[str, str], list[Rule]] = {(namespace, name): [] for namespace in namespaces or ("",)}
     for cls in declaring:
         for rule in (*declared_rules(cls), *implied_rules(cls)):
-            for part, place in _placed(rule, namespace):
+            for part, place in _placed(rule, namespaces):
                 found.setdefault((place, rule.role_name or name), []).append(part)
     return [_role(role, place, rules) for (place, role), rules in sorted(found.items())]
 
@@ -102,16 +104,17 @@ def _has_status(kind: Kind[Any]) -> bool:
     return info is None or "status" in info.subresources
 
 
-def _placed(rule: Rule, namespace: str) -> Iterator[tuple[Rule, str]]:
+def _placed(rule: Rule, namespaces: Collection[str]) -> Iterator[tuple[Rule, str]]:
     """The parts of a rule and the namespaces that they are for; empty: the cluster."""
-    if rule.namespace or not namespace:
+    if rule.namespace or not namespaces:
         yield rule, rule.namespace
     elif rule.urls:
         yield rule, ""
     else:
         for resource in rule.resources:
             cluster_wide = any(_is_cluster_wide(group, resource) for group in rule.groups)
-            yield replace(rule, resources=(resource,)), "" if cluster_wide else namespace
+            part = replace(rule, resources=(resource,))
+            yield from ((part, namespace) for namespace in ([""] if cluster_wide else namespaces))
 
 
 def _is_cluster_wide(group: str, resource: str) -> bool:

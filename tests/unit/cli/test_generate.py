@@ -96,6 +96,8 @@ def test_without_output_manifests_are_printed(project: Path) -> None:
 def test_a_namespaced_manager_gets_a_role(project: Path) -> None:
     (role,) = yaml.safe_load_all(generate("rbac", "gadgets", "--namespace", "system").output)
     assert (role["kind"], role["metadata"]["namespace"]) == ("Role", "system")
+    roles = yaml.safe_load_all(generate("rbac", "gadgets", "--namespace", "blue", "--namespace", "green").output)
+    assert [role["metadata"]["namespace"] for role in roles] == ["blue", "green"]
 
 
 def test_webhooks_and_the_patch_of_a_conversion_are_written(project: Path) -> None:

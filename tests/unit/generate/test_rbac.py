@@ -100,10 +100,17 @@ def test_a_reconciler_that_is_built_by_steps_implies_its_subject_only() -> None:
 
 
 def test_a_namespaced_manager_has_a_role_and_keeps_what_is_in_no_namespace_in_a_cluster_role() -> None:
-    cluster, role = roles_of([Full, Plain], namespace="system")
+    cluster, role = roles_of([Full, Plain], namespaces=["system"])
     assert (cluster["kind"], role["kind"], role["metadata"]["namespace"]) == ("ClusterRole", "Role", "system")
     assert set(rules(cluster)) == {"/metrics", "/nodes", "test.kapstan.dev/machines"}
     assert "apps/deployments" in rules(role) and "test.kapstan.dev/programs/status" in rules(role)
+
+
+def test_a_manager_of_several_namespaces_has_the_same_role_in_each() -> None:
+    cluster, *roles = roles_of([Full], namespaces=["blue", "green"])
+    assert cluster["kind"] == "ClusterRole"
+    assert [(role["kind"], role["metadata"]["namespace"]) for role in roles] == [("Role", "blue"), ("Role", "green")]
+    assert roles[0]["rules"] == roles[1]["rules"] == roles_of([Full], namespaces=["one"])[1]["rules"]
 
 
 def test_a_project_without_reconcilers_has_a_role_without_rules() -> None:
