@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from kapstan.cluster.api.controlplane import HostedControlPlane, HostedControlPl
 from kapstan.components.controlplane import ControlPlane
 from kapstan.generate.crd import crds_of
 from kapstan.k8s.apiextensions_v1 import CustomResourceDefinition
+from kapstan.machinery.codec import load_yaml
 from kapstan.machinery.conditions import is_true
 from kapstan.machinery.errors import Invalid
 from kapstan.machinery.gvk import GroupVersionKind
@@ -130,6 +133,17 @@ async def test_it_is_scaled_like_everything_else(client: Client) -> None:
     await client.scale(HCP, "scaled", "default", replicas=0)
 
     assert (await client.get(HostedControlPlane, "scaled", "default")).spec.replicas == 0
+
+
+GUIDE = Path(__file__).parents[4] / "docs/guides/hosted-control-planes.md"
+
+
+async def test_the_examples_of_the_guide_are_accepted(client: Client) -> None:
+    examples = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    assert examples
+    for document in (found for example in examples for found in load_yaml(example.encode())):
+        document["metadata"]["namespace"] = "default"
+        await client.create(document, dry_run=True, field_validation="Strict")
 
 
 async def test_a_template_has_everything_but_version_size_and_place(client: Client) -> None:
