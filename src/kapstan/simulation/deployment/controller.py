@@ -58,7 +58,7 @@ def _recreates(change: Change) -> list[ObjectKey]:
     name="deployment-controller",
     owns=[ReplicaSet],
     watches=[Watched(Pod, _recreates)],
-    max_concurrent_reconciles=8,
+    max_concurrent_reconciles=4,
 )
 class DeploymentReconciler(Reconciler[Deployment]):
     """Keeps the ReplicaSets of Deployments."""

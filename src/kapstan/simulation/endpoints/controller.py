@@ -53,7 +53,7 @@ class _Selectors:
     name="endpointslice-controller",
     owns=[EndpointSlice],
     reads=[Endpoints, Pod, Node],
-    max_concurrent_reconciles=8,
+    max_concurrent_reconciles=4,
 )
 class EndpointsReconciler(Reconciler[Service]):
     """Says where Services' pods are."""

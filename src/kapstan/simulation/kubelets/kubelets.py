@@ -38,8 +38,9 @@ __all__ = ("Kubelets",)
 
 log = logging.getLogger(__name__)
 
-# An API server that is away is no reason to give up.
-_OPTIONS = ControllerOptions(max_concurrent_reconciles=16, cache_sync_timeout=10 * 365 * 86_400.0)
+_PATIENCE = 10 * 365 * 86_400.0  # seconds: an API server that is away is no reason to give up
+_PODS = ControllerOptions(max_concurrent_reconciles=16, cache_sync_timeout=_PATIENCE)
+_NODES = ControllerOptions(max_concurrent_reconciles=1, cache_sync_timeout=_PATIENCE)
 
 
 class _Simulated:
@@ -76,9 +77,11 @@ class Kubelets:
 
     async def register(self, node: NodeSpec) -> None:
         """Have a computer join the cluster. One that is there already says what has changed; a failure goes on."""
+        known = self._nodes.get(node.name)
+        if known is not None and known.spec == node:
+            return
         registered = await self._ensure_node(node)
         await self._ensure_lease(registered)
-        known = self._nodes.get(node.name)
         if known is None:
             self._nodes[node.name] = _Simulated(node, registered.spec.pod_cidr or node.pod_cidr)
         else:
@@ -98,21 +101,26 @@ class Kubelets:
     async def fail(self, name: str, failure: Failure) -> None:
         """Have something be wrong with a computer; KeyError if it is not one of ours."""
         node = self._nodes[name]
-        node.failure = failure
+        if node.failure is failure:
+            return
         if failure is Failure.DEAD:
             self._heartbeats.remove(name)
         else:
             self._heartbeats.add(name)
             await self._set_ready(node, False)
+        node.failure = failure
         if failure is Failure.FLAPPING:
             self._flapping.set()
 
     async def recover(self, name: str) -> None:
-        """Have nothing be wrong with it any more."""
+        """Have nothing be wrong with it any more; KeyError if it is not one of ours."""
         node = self._nodes[name]
-        node.failure = None
+        if node.failure is None and node.ready:
+            return
         self._heartbeats.add(name)
         await self._set_ready(node, True)
+        node.failure = None
+        self._wake_pods(name)
 
     async def _ensure_node(self, spec: NodeSpec) -> Node:
         client = self._cluster.live
@@ -160,10 +168,10 @@ class Kubelets:
         return self._ranges.take()
 
     async def _set_ready(self, node: _Simulated, ready: bool) -> None:
-        node.ready = ready
         status = desired_status(node.spec, NodeStatus(), ready, now())
         patch = Patch.strategic({"status": {"conditions": to_builtins(status.conditions)}})
         await self._cluster.live.patch_named(Node, node.spec.name, "", patch, subresource="status")
+        node.ready = ready
         self._wake_pods(node.spec.name)
 
     async def _insist(self, key: ObjectKey) -> Outcome:
@@ -184,8 +192,8 @@ class Kubelets:
         pods, nodes = self._cluster.informers.shared(Pod), self._cluster.informers.shared(Node)
         index_by_node(pods)
         pod_source, node_source = KindSource(pods, Pod, self._concerned), KindSource(nodes, Node, enqueue_object)
-        self._controller = Controller("kubelets", self._reconcile, sources=[pod_source], options=_OPTIONS)
-        lives = Controller("kubelet-status", self._insist, sources=[node_source], options=_OPTIONS)
+        self._controller = Controller("kubelets", self._reconcile, sources=[pod_source], options=_PODS)
+        lives = Controller("kubelet-status", self._insist, sources=[node_source], options=_NODES)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._controller.run(), name="kubelets")
             group.create_task(lives.run(), name="kubelets' status")

@@ -29,7 +29,7 @@ def _bound(change: Change) -> bool:
     return change.old is None or not brief(change.old).spec.node_name
 
 
-@controller(Node, name="taint-eviction-controller", max_concurrent_reconciles=4)
+@controller(Node, name="taint-eviction-controller", max_concurrent_reconciles=2)
 class TaintEvictionReconciler(Reconciler[Node]):
     """Has pods leave nodes with NoExecute taints."""
 

@@ -27,7 +27,7 @@ _LEASE = metadata_of(Lease)
 _KUBELETS = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
 
-@controller(Node, name="node-lifecycle-controller", reads=[Pod], max_concurrent_reconciles=4)
+@controller(Node, name="node-lifecycle-controller", reads=[Pod], max_concurrent_reconciles=2)
 class NodeLifecycleReconciler(Reconciler[Node]):
     """Says of nodes what they cannot say themselves."""
 

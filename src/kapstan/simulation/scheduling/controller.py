@@ -57,7 +57,7 @@ def _matters(change: Change) -> bool:
     )
 
 
-@controller(Pod, name="scheduler", when=_waits, reads=[Node], max_concurrent_reconciles=16)
+@controller(Pod, name="scheduler", when=_waits, reads=[Node], max_concurrent_reconciles=8)
 class Scheduler(Reconciler[Pod]):
     """Binds pods to nodes."""
 
