@@ -11,7 +11,7 @@ from kapstan.client import Patch
 from kapstan.cluster.api.core import Cluster, Machine
 from kapstan.cluster.api.core.cluster import APIEndpoint, FailureDomain
 from kapstan.cluster.api.core.machine import Bootstrap
-from kapstan.cluster.api.infrastructure import SimulatedCluster, SimulatedMachine
+from kapstan.cluster.api.infrastructure import SimulatedCluster, SimulatedMachine, SimulatedMachineTemplate
 from kapstan.cluster.api.infrastructure.simulatedcluster import SimulatedClusterSpec
 from kapstan.cluster.api.infrastructure.simulatedmachine import Failure, SimulatedMachineSpec
 from kapstan.cluster.api.infrastructure.timing import Timing
@@ -149,3 +149,15 @@ async def test_what_is_paused_is_left_as_it_is(site: Site) -> None:
     await site.eventually(SimulatedCluster, "c", says("Paused", "True"))
     await site.client.patch(cluster, Patch.merge({"spec": {"paused": False}}))
     await site.eventually(SimulatedCluster, "c", says("Paused", "False"))
+
+
+async def test_a_template_says_what_its_machines_will_have(site: Site) -> None:
+    spec = {"template": {"spec": {"capacity": {"cpu": "8", "example.com/gpu": "1"}}}}
+    document = {
+        "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+        "kind": "SimulatedMachineTemplate",
+        "spec": spec,
+    }
+    await site.client.create(document | {"metadata": {"name": "t", "namespace": site.namespace}})
+    template = await site.eventually(SimulatedMachineTemplate, "t", lambda t: t.status.capacity)
+    assert template.status.capacity == {"cpu": Quantity("8"), "example.com/gpu": Quantity("1")}

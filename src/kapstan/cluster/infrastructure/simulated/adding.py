@@ -10,6 +10,7 @@ from __future__ import annotations
 from kapstan.cluster.infrastructure.simulated.cluster import SimulatedClusterReconciler
 from kapstan.cluster.infrastructure.simulated.computers import Computers
 from kapstan.cluster.infrastructure.simulated.machine.controller import SimulatedMachineReconciler
+from kapstan.cluster.infrastructure.simulated.template import SimulatedMachineTemplateReconciler
 from kapstan.cluster.remote.clustercache import ClusterCache
 from kapstan.cluster.skeleton.adding import add_controller
 from kapstan.runtime.manager import Manager
@@ -24,5 +25,5 @@ def add_simulated_infrastructure(manager: Manager, clusters: ClusterCache | None
         clusters = ClusterCache(manager.client, metrics=manager.metrics)
         manager.add(clusters)
     computers = Computers(clusters)
-    manager.add(computers, SimulatedClusterReconciler())
+    manager.add(computers, SimulatedClusterReconciler(), SimulatedMachineTemplateReconciler())
     add_controller(manager, SimulatedMachineReconciler(manager.client, clusters, computers))
