@@ -61,11 +61,11 @@ def listed(*columns: str) -> Table:
     return table
 
 
-def age(since: datetime | None) -> str:
+def age(since: datetime | None, now: datetime | None = None) -> str:
     """How long ago, in one word."""
     if since is None:
         return ""
-    seconds = max(0, int((datetime.now(UTC) - since).total_seconds()))
+    seconds = max(0, int(((now or datetime.now(UTC)) - since).total_seconds()))
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= 2 * size:
             return f"{seconds // size}{unit}"
