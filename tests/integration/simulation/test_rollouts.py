@@ -48,7 +48,7 @@ async def test_a_deployment_becomes_available(env: Environment) -> None:
         assert web.metadata.annotations["deployment.kubernetes.io/revision"] == "1"
         assert {pod.status.phase for pod in pods} == {"Running"}
         assert len({pod.status.pod_ip for pod in pods}) == 3
-        assert {pod.spec.node_name for pod in pods} == {"node-0", "node-1"}
+        assert {pod.spec.node_name for pod in pods} <= {"node-0", "node-1"}
 
 
 async def test_a_rollout_keeps_what_its_strategy_promises(env: Environment) -> None:
