@@ -145,7 +145,8 @@ class Life:
         return [f"{one.kind} {one.name}" for one in found]
 
     async def _machines_when(self, holds: Callable[[list[Machine]], bool]) -> list[Machine]:
-        return await self._eventually(lambda: self.client.list(Machine, self.namespace), holds)
+        found: list[Machine] = await self._eventually(lambda: self.client.list(Machine, self.namespace), holds)
+        return found
 
     async def _nothing_else(self, machines: list[Machine]) -> None:
         """One computer and one node for each machine, one set for all of them: none twice, none without the other."""
