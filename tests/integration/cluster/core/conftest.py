@@ -229,7 +229,7 @@ async def cluster(world: World, workload: Environment) -> Cluster:
 @pytest.fixture
 async def plant(env: Environment, workload: Environment) -> AsyncIterator[Plant]:
     """A cluster with a connection, and providers that run."""
-    from .plant import TEMPLATES, Bootstrapper, Computers, Plant
+    from .plant import TEMPLATES, Bootstrapper, Computers, Plant, prepare
 
     await env.install(*CORE, *PROVIDERS, *TEMPLATES)
     world = World(env, await env.namespace())
@@ -239,12 +239,7 @@ async def plant(env: Environment, workload: Environment) -> AsyncIterator[Plant]
     manager.add_controller(Computers(workload.client))
     running = asyncio.create_task(manager.start())
     await manager.wait_started()
-    provisioned = {"initialization": {"provisioned": True}}
-    await world.provider(GenericCluster, "i", status=provisioned)
-    initialized = {"initialization": {"controlPlaneInitialized": True}, "externalManagedControlPlane": True}
-    await world.provider(GenericControlPlane, "p", status=initialized)
-    await world.kubeconfig(workload)
-    await world.cluster(infrastructure_ref=ref(GenericCluster, "i"), control_plane_ref=ref(GenericControlPlane, "p"))
+    await prepare(world, workload)
     yield Plant(world, workload)
     manager.stop()
     await running

@@ -26,7 +26,16 @@ from kapstan.runtime.declaration import controller
 from kapstan.runtime.reconcile import Outcome, Reconciler
 from kapstan.testing import Environment
 
-from .conftest import CONTRACT, GenericConfig, GenericMachine, World, a_node, ref
+from .conftest import (
+    CONTRACT,
+    GenericCluster,
+    GenericConfig,
+    GenericControlPlane,
+    GenericMachine,
+    World,
+    a_node,
+    ref,
+)
 
 Anything = Annotated[dict[str, Any], PreserveUnknown()]
 HELD = "generic.example.com/computer"
@@ -90,6 +99,15 @@ class Computers(Reconciler[GenericMachine]):
         assert node.status.node_info is not None
         node.status.node_info.kubelet_version = computer.spec.get("version", "v1.36.0")
         return node
+
+
+async def prepare(world: World, workload: Environment) -> None:
+    """Make a cluster `c` that has everything but machines."""
+    await world.provider(GenericCluster, "i", status={"initialization": {"provisioned": True}})
+    initialized = {"initialization": {"controlPlaneInitialized": True}, "externalManagedControlPlane": True}
+    await world.provider(GenericControlPlane, "p", status=initialized)
+    await world.kubeconfig(workload)
+    await world.cluster(infrastructure_ref=ref(GenericCluster, "i"), control_plane_ref=ref(GenericControlPlane, "p"))
 
 
 class Plant:
