@@ -10,7 +10,7 @@ import click
 from kapstan.cli import run
 from kapstan.components import assets, cache
 from kapstan.components.progress import ConsoleReporter
-from kapstan.components.releases import DEFAULT_PROGRAMS, DEFAULT_VERSION, PROGRAMS
+from kapstan.components.releases import DEFAULT_PROGRAMS, DEFAULT_VERSION, PROGRAMS, check_version
 
 __all__ = ("kube",)
 
@@ -23,6 +23,7 @@ Examples:
 """
 
 _version = click.option("--version", metavar="VERSION", help=f"Kubernetes version.  [default: {DEFAULT_VERSION}]")
+_one_version = click.option("--version", metavar="VERSION", help="Kubernetes version.  [default: all]")
 _components = click.option(
     "--component",
     "components",
@@ -75,16 +76,19 @@ def which(program: str, version: str | None) -> None:
 
 
 @kube.command("list")
-def list_cached() -> None:
-    """Show what the cache holds."""
-    versions = cache.versions()
+@_with(_one_version)
+def list_cached(version: str | None) -> None:
+    """Show what the cache holds, of every version or of one."""
+    wanted = check_version(version) if version else None
+    versions = [found for found in cache.versions() if wanted in (None, found)]
     if not versions:
-        click.echo(f"Nothing is cached in {cache.cache_root()} yet: kapstan kube fetch")
-    for version in versions:
-        folder = cache.version_folder(version)
+        what = f"Nothing of {wanted}" if wanted else "Nothing"
+        click.echo(f"{what} is cached in {cache.cache_root()} yet: {assets.fetch_command(version=wanted)}")
+    for found in versions:
+        folder = cache.version_folder(found)
         programs = [program for program in PROGRAMS if cache.executable(folder / program)]
         size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file() and not file.is_symlink())
-        click.echo(f"{version}  {size / 1e6:.0f} MB  {folder}\n  {', '.join(programs) or 'nothing finished yet'}")
+        click.echo(f"{found}  {size / 1e6:.0f} MB  {folder}\n  {', '.join(programs) or 'nothing finished yet'}")
 
 
 def _show(found: Iterable[assets.Asset]) -> None:

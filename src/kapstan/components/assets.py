@@ -30,7 +30,7 @@ from kapstan.components.releases import (
 from kapstan.components.versions import same_version, version_of
 from kapstan.machinery.errors import ConfigError, KapstanError
 
-__all__ = ("Asset", "MissingAsset", "Source", "fetch", "find", "find_all", "rebuild")
+__all__ = ("Asset", "MissingAsset", "Source", "fetch", "fetch_command", "find", "find_all", "rebuild")
 
 
 class Source(StrEnum):
@@ -76,7 +76,7 @@ async def find_all(programs: Iterable[str], version: str | None = None) -> dict[
         names = [f"{program} {project_of(program).version(version or DEFAULT_VERSION)}" for program in missing]
         raise MissingAsset(
             f"{' and '.join(names)} cannot be found on this machine: "
-            f"run `{_fetch_command(missing, version)}`, or set KAPSTAN_ASSETS to a folder that has them"
+            f"run `{fetch_command(missing, version)}`, or set KAPSTAN_ASSETS to a folder that has them"
         )
     return {program: asset.path for program, asset in found.items() if asset is not None}
 
@@ -137,7 +137,8 @@ async def _find_each(programs: Sequence[str], version: str | None) -> dict[str, 
     return {program: asset for program, asset in found.items() if asset is not None}
 
 
-def _fetch_command(programs: Sequence[str], version: str | None) -> str:
+def fetch_command(programs: Sequence[str] = (), version: str | None = None) -> str:
+    """What a person types to have programs at hand."""
     words = ["kapstan kube fetch"]
     if version:
         words.append(f"--version {version}")

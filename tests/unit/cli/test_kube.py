@@ -87,3 +87,13 @@ def test_list_shows_versions_and_programs(cache: Path) -> None:
 
 def test_list_of_an_empty_cache_says_how_to_fill_it(cache: Path) -> None:
     assert kube("list").output == f"Nothing is cached in {cache} yet: kapstan kube fetch\n"
+
+
+def test_list_shows_one_version_if_one_is_asked_for(cache: Path) -> None:
+    fill(cache, DEFAULT_VERSION, "etcd")
+    old = fill(cache, "v1.35.4", "kubectl")
+
+    assert kube("list", "--version", "1.35.4").output == f"v1.35.4  0 MB  {old}\n  kubectl\n"
+    said = f"Nothing of v1.34.0 is cached in {cache} yet: kapstan kube fetch --version v1.34.0\n"
+    assert kube("list", "--version", "v1.34.0").output == said
+    assert kube("list", "--version", "newest").exit_code == 1
