@@ -23,7 +23,7 @@ def spec(sample: Any, size: int) -> dict[str, Any]:
 async def deployments(env: Environment, namespace: str, wanted: int) -> list[Deployment]:
     """The Deployments of a namespace, once there are so many."""
     found: dict[str, Deployment] = {}
-    async with asyncio.timeout(60), env.client.watch(Deployment, namespace) as events:
+    async with asyncio.timeout(90), env.client.watch(Deployment, namespace) as events:
         async for event in events:
             found[event.object.name] = event.object
             if len(found) >= wanted:
@@ -81,5 +81,5 @@ async def test_with_a_controller_manager_replica_sets_appear_and_everything_goes
 
 
 async def first_replica_set(env: Environment, namespace: str) -> ReplicaSet:
-    async with asyncio.timeout(60), env.client.watch(ReplicaSet, namespace) as events:
+    async with asyncio.timeout(90), env.client.watch(ReplicaSet, namespace) as events:
         return (await anext(aiter(events))).object

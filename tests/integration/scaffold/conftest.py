@@ -61,7 +61,7 @@ class Project:
             finally:
                 if process.returncode is None:
                     os.killpg(process.pid, signal.SIGTERM)
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(90):
                     await process.wait()
 
 

@@ -67,6 +67,7 @@ def stand_in(plural: str, kind: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.real
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_a_project_passes_its_own_checks_and_can_be_deployed(
@@ -135,7 +136,7 @@ async def test_an_operator_runs_on_the_embedded_server(shape: str, new_project: 
 
 async def connected(kubeconfig: Path) -> Config:
     """How to reach the API server, once it is there."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while True:
             try:
                 config = Config.load(kubeconfig)
@@ -151,7 +152,7 @@ async def reconciled(client: Client, folder: Path) -> None:
     for path in sorted((folder / "config/samples").glob("*_*.yaml")):
         sample = yaml.safe_load(path.read_text())
         gvk = GroupVersionKind.of(sample["apiVersion"], sample["kind"])
-        async with asyncio.timeout(30), client.watch(gvk, "default") as events:
+        async with asyncio.timeout(90), client.watch(gvk, "default") as events:
             async for event in events:
                 if event.object.get("status", {}).get("conditions"):
                     break

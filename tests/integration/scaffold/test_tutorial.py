@@ -69,7 +69,7 @@ class Terminal:
 
     async def _until(self, process: asyncio.subprocess.Process, printed: str) -> None:
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(90):
                 while not shows(self.log.read_text(), printed):
                     assert process.returncode is None, self.log.read_text()
                     await asyncio.sleep(0.05)  # a process writes: there is nothing to watch
@@ -114,6 +114,7 @@ def test_what_is_printed_is_compared(output: str, expected: str, shown: bool) ->
     assert shows(output, expected) is shown
 
 
+@pytest.mark.timeout(600)
 async def test_the_tutorial_works_as_it_is_written(new_project: Callable[[str], Any]) -> None:
     """In this checkout's virtual environment instead of new ones: that takes minutes, and the package index."""
     project = new_project("tutorial")
