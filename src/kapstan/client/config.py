@@ -227,7 +227,7 @@ def _no_context(kubeconfig: Kubeconfig, name: str) -> str:
     where = "kubeconfig " + " and ".join(kubeconfig.files) if kubeconfig.files else "kubeconfig"
     names = ", ".join(kubeconfig.contexts) or "none"
     if not name:
-        return f"{where}: current-context is not set; choose a context with --context, there are: {names}"
+        return f"{where}: current-context is not set; set it, or choose a context: there are {names}"
     return f'{where}: there is no context "{name}"; there are: {names}'
 
 

@@ -65,6 +65,10 @@ class ManagerOptions(Struct, frozen=True, kw_only=True):
     graceful_shutdown_timeout: float = 30  # seconds; 0: do not wait, negative: for ever
     log: LogOptions | None = None  # None: leave logging as it is
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.webhook_port <= 65535:
+            raise ConfigError(f"the webhook port is between 0 and 65535, got {self.webhook_port}")
+
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Have a parser know the flags of a manager."""
@@ -98,7 +102,7 @@ def options_of(flags: argparse.Namespace, environment: Mapping[str, str] = os.en
     """The options that flags and variables ask for; `fixed` are those that the program decides itself."""
     options: dict[str, Any] = {
         "kubeconfig": flags.kubeconfig,
-        "namespaces": tuple(name for name in environment.get("WATCH_NAMESPACE", "").split(",") if name),
+        "namespaces": tuple(filter(None, map(str.strip, environment.get("WATCH_NAMESPACE", "").split(",")))),
         "leader_election": flags.leader_elect,
         "metrics_bind_address": flags.metrics_bind_address,
         "metrics_secure": flags.metrics_secure,

@@ -16,6 +16,15 @@ from kapstan import Client, Config, ObjectMeta
 from kapstan.k8s.coordination_v1 import Lease
 from kapstan.k8s.core_v1 import ConfigMap
 
+# Of somebody whom no server knows.
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
+clusters: [{{name: c, cluster: {{server: "{server}", insecure-skip-tls-verify: true}}}}]
+users: [{{name: u, user: {{token: wrong-token}}}}]
+"""
 PROGRAM = Path(__file__).parent / "programs" / "operator_of_config_maps.py"
 
 
@@ -178,16 +187,19 @@ async def test_a_second_signal_ends_it_at_once(kubeconfig: Path, client: Client,
 
 
 @pytest.mark.parametrize(
-    ("flags", "sentence"),
+    ("flag", "sentence"),
     [
-        (["--kubeconfig=/nonexistent"], "/nonexistent"),
-        (["--metrics-bind-address=nowhere"], "'nowhere' is no address to listen on"),
+        ("--kubeconfig=/nonexistent", "/nonexistent"),
+        (f"--kubeconfig={PROGRAM}", "operator_of_config_maps.py: expected an object"),
+        ("--metrics-bind-address=nowhere", "'nowhere' is no address to listen on"),
     ],
+    ids=["a kubeconfig that is not there", "a kubeconfig that is none", "an address that is none"],
 )
-async def test_bad_flags_end_it_with_a_sentence(
-    kubeconfig: Path, namespace: str, flags: list[str], sentence: str
-) -> None:
-    async with operator(kubeconfig, "only", namespace, *flags) as only:
+async def test_bad_flags_end_it_with_a_sentence(tmp_path: Path, flag: str, sentence: str) -> None:
+    """Before a server is even asked."""
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(KUBECONFIG.format(server="https://127.0.0.1:1"))
+    async with operator(kubeconfig, "only", "default", flag) as only:
         assert await only.process.wait() == 1
         said = await only.said()
         assert sentence in said and "Traceback" not in said
@@ -196,15 +208,7 @@ async def test_bad_flags_end_it_with_a_sentence(
 async def test_a_wrong_token_is_said_without_a_traceback(config: Config, namespace: str, tmp_path: Path) -> None:
     """It goes on trying, as the token may become right; what is wrong stands in the log."""
     kubeconfig = tmp_path / "wrong.conf"
-    text = f"""
-apiVersion: v1
-kind: Config
-current-context: c
-contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
-clusters: [{{name: c, cluster: {{server: "{config.server}", insecure-skip-tls-verify: true}}}}]
-users: [{{name: u, user: {{token: wrong-token}}}}]
-"""
-    kubeconfig.write_text(text)
+    kubeconfig.write_text(KUBECONFIG.format(server=config.server))
     async with operator(kubeconfig, "only", namespace) as only:
         said = await only.heard("Unauthorized")
         assert "Watching ConfigMap" in said and "Traceback" not in said and "wrong-token" not in said

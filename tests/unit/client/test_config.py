@@ -167,7 +167,7 @@ CLUSTER, USER = 'kubeconfig: cluster "prod": ', 'kubeconfig: user "admin": '
 def test_without_a_current_context_the_contexts_are_named() -> None:
     with pytest.raises(ConfigError) as caught:
         Config.from_kubeconfig({**kubeconfig(), "current-context": ""})
-    message = "kubeconfig: current-context is not set; choose a context with --context, there are: main"
+    message = "kubeconfig: current-context is not set; set it, or choose a context: there are main"
     assert str(caught.value) == message
 
 

@@ -51,7 +51,7 @@ def test_switches_are_written_as_go_writes_them() -> None:
 
 
 def test_variables_say_where_to_watch_and_whether_to_serve_webhooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WATCH_NAMESPACE", "a,b")
+    monkeypatch.setenv("WATCH_NAMESPACE", "a, b,")
     monkeypatch.setenv("ENABLE_WEBHOOKS", "false")
     options = parse([])
     assert options.namespaces == ("a", "b") and not options.webhooks
@@ -89,6 +89,8 @@ def test_nonsense_ends_the_program_with_a_sentence(
         Manager.from_flags([])
     with pytest.raises(SystemExit, match="error: --zap-log-level 'loud'"):
         Manager.from_flags(["--zap-log-level=loud"])
+    with pytest.raises(SystemExit, match="error: the webhook port is between 0 and 65535, got 99999"):
+        Manager.from_flags(["--webhook-port=99999"])
     with pytest.raises(SystemExit):
         Manager.from_flags(["--leader-elect=perhaps"])
     assert "'perhaps' is neither true nor false" in capsys.readouterr().err
