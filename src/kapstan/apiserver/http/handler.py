@@ -8,14 +8,13 @@ import logging
 from kapstan.apiserver import builtin
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.discovery.paths import serve_path
-from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse, text_response
+from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse, error_response, text_response
 from kapstan.apiserver.http.resources import serve_resource
 from kapstan.apiserver.http.routing import Route, route
 from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry.errors import internal, not_found
 from kapstan.apiserver.request import UserInfo
 from kapstan.apiserver.storage.interface import StorageError
-from kapstan.machinery.codec import encode
 from kapstan.machinery.errors import APIError, BadRequest, MethodNotAllowed, NotFound, Timeout
 from kapstan.machinery.gvk import GroupVersionResource
 from kapstan.machinery.meta import StatusDetails
@@ -102,8 +101,3 @@ def _generic(error: type[APIError], message: str) -> APIError:
 def _timed_out() -> APIError:
     message = "Timeout: request did not complete within the allotted timeout"
     return Timeout(message, details=StatusDetails())
-
-
-def error_response(error: APIError) -> Response:
-    headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
-    return Response(error.status.code, encode(error.status), headers=headers)

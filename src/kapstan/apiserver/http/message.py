@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from urllib.parse import parse_qs
 
@@ -10,8 +10,10 @@ import msgspec
 
 from kapstan.apiserver.http.wire import Headers
 from kapstan.apiserver.registry.watch import Watch
+from kapstan.machinery.codec import encode
+from kapstan.machinery.errors import APIError
 
-__all__ = ("HTTPRequest", "Response", "WatchResponse", "text_response")
+__all__ = ("HTTPRequest", "Response", "WatchResponse", "error_response", "text_response")
 
 JSON = "application/json"
 
@@ -61,6 +63,12 @@ class WatchResponse(msgspec.Struct):
     watch: Watch
     content_type: str = JSON
     warnings: list[str] = []
+
+
+def error_response(error: APIError, warnings: Sequence[str] = ()) -> Response:
+    """A Status; clients are warned of what may have led to it."""
+    headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
+    return Response(error.status.code, encode(error.status), headers=headers, warnings=list(warnings))
 
 
 def text_response(status: int, text: str, headers: dict[str, str] | None = None) -> Response:

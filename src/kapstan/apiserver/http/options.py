@@ -7,6 +7,7 @@ from typing import Any
 
 from kapstan.apiserver.registry.accepting import not_registered
 from kapstan.apiserver.registry.errors import invalid
+from kapstan.apiserver.registry.selection import parse_selectors
 from kapstan.apiserver.request import DeleteOptions, ListOptions, Preconditions, WriteOptions
 from kapstan.apiserver.strategy.typed import shape, struct_of
 from kapstan.machinery.errors import BadRequest
@@ -118,7 +119,7 @@ def delete_options(query: Query, body: Any) -> DeleteOptions:
 def _from_body(body: Any) -> tuple[DeleteOptions, Sequence[str]]:
     if not isinstance(body, dict):
         raise BadRequest("the body of a delete is a DeleteOptions object")
-    kind, version = body.get("kind") or _DELETE_OPTIONS.kind, body.get("apiVersion") or "v1"
+    kind, version = body.get("kind") or _DELETE_OPTIONS.kind, body.get("apiVersion") or "meta.k8s.io/v1"
     if kind != _DELETE_OPTIONS.kind:
         raise BadRequest(not_registered(str(version), str(kind)))
     struct = struct_of(_DELETE_OPTIONS)
@@ -169,6 +170,7 @@ def list_options(query: Query, *, watch: bool = False) -> ListOptions:
     )
     errors = _watch_errors(options) if watch else _list_errors(options)
     if errors:
+        parse_selectors(options.label_selector, options.field_selector)  # what cannot be read is told first
         raise invalid(GroupKind("meta.k8s.io", "ListOptions"), "", errors)
     return options
 

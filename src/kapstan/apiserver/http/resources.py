@@ -7,7 +7,7 @@ from typing import Any
 
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.http.body import MAX_BODY, decode_object, decode_patch, media_type
-from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse
+from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse, error_response
 from kapstan.apiserver.http.negotiation import Accepted, negotiate, rendered
 from kapstan.apiserver.http.options import delete_options, list_options, patch_options, text, write_options
 from kapstan.apiserver.http.routing import Route
@@ -17,7 +17,7 @@ from kapstan.apiserver.registry.outcome import Outcome
 from kapstan.apiserver.registry.patch import patch_types
 from kapstan.apiserver.registry.strictness import wants_strict
 from kapstan.apiserver.request import DeleteOptions, Request, UserInfo, WriteOptions
-from kapstan.machinery.errors import UnsupportedMediaType
+from kapstan.machinery.errors import APIError, UnsupportedMediaType
 from kapstan.machinery.meta import StatusDetails
 
 __all__ = ("serve_resource",)
@@ -35,6 +35,7 @@ class _Call:
         self.route = route
         self.user = user
         self.kind = kind
+        self.warnings: list[str] = []  # for the client, whatever becomes of its request
 
     def request(self, options: WriteOptions | DeleteOptions | None = None) -> Request:
         route, kind = self.route, self.kind
@@ -51,6 +52,7 @@ class _Call:
             user_agent=self.http.header("User-Agent"),
             path=route.path,
         )
+        self.warnings = request.warnings
         if kind.deprecation:
             request.warn(kind.deprecation)
         return request
@@ -70,7 +72,10 @@ async def serve_resource(
 ) -> Response | WatchResponse:
     """Answer a request that has been authorized."""
     call = _Call(cluster, http, route, user, kind)
-    return await _VERBS[route.verb](call)
+    try:
+        return await _VERBS[route.verb](call)
+    except APIError as error:
+        return error_response(error, call.warnings)
 
 
 async def _get(call: _Call) -> Response:

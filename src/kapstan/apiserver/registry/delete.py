@@ -37,6 +37,8 @@ async def delete(request: Request) -> Outcome:
     kind, storage = request.kind, request.cluster.storage
     options = request.options
     assert isinstance(options, DeleteOptions)
+    for text in kind.strategy.deletion_warnings(options):
+        request.warn(text)
     while True:
         current = storage.latest(kind.storage.group_resource, request.key)
         if current is None:

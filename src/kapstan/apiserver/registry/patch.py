@@ -64,7 +64,7 @@ async def _apply(request: Request, config: Any, complaints: list[str]) -> Outcom
 
     async def change(old: Object | None) -> Object:
         # Shaping changes what it is given; the next attempt, and the field manager, need the configuration as it came.
-        new = _shaped(request, clone(managed.apply(request, old, config)), [])
+        new = _shaped(request, clone(managed.apply(request, old, config)), None)
         if complaints and options.field_validation == "Strict":
             lines = "\n  ".join(complaints)
             raise BadRequest(
@@ -102,10 +102,11 @@ def _shown(patch_type: PatchType, body: Any, patched: Object) -> str:
     return format_value(body) if patch_type == _STRATEGIC else to_json(patched)
 
 
-def _shaped(request: Request, obj: Object, complaints: list[str], shown: Callable[[], str] = str) -> Object:
+def _shaped(request: Request, obj: Object, complaints: list[str] | None, shown: Callable[[], str] = str) -> Object:
     """The patched object, as its schema sees it: what a patch adds must fit as if it had been sent whole.
 
-    `shown` says what a refusal shows of it.
+    `shown` says what a refusal shows of it. Without `complaints` nothing is said of unknown fields: those of a
+    configuration that is applied are known to the field manager, or dropped in silence.
     """
     kind = request.kind
     metadata_of(obj)
@@ -115,7 +116,8 @@ def _shaped(request: Request, obj: Object, complaints: list[str], shown: Callabl
         unknown = kind.intake.shape(obj)
     except BadRequest as error:
         raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", shown(), str(error))]) from error
-    _report(request, [*complaints, *(f"unknown field {quote(path)}" for path in unknown)], shown)
+    if complaints is not None:
+        _report(request, [*complaints, *(f"unknown field {quote(path)}" for path in unknown)], shown)
     return obj
 
 

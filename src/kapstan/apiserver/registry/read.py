@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry.errors import (
     continue_expired,
     list_expired,
@@ -66,7 +67,12 @@ def select_records(
         raise list_expired() from None
     except RevisionTooNew as error:
         raise revision_too_large(error.revision, error.current) from None
-    return _page(candidates, selection, options.limit, shown)
+    return _page(candidates, selection, 0 if _from_cache(request.kind, options) else options.limit, shown)
+
+
+def _from_cache(kind: ServedKind, options: ListOptions) -> bool:
+    """Where any version will do, kube-apiserver answers from its cache, which knows no pages; events are not in it."""
+    return options.resource_version == "0" and kind.gvr.resource != "events"
 
 
 def _where(storage: Storage, options: ListOptions, prefix: str) -> tuple[int | None, str]:

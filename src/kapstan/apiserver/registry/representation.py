@@ -66,8 +66,8 @@ class AsMetadata(Representation):
 
     def list(self, kind: ServedKind, listed: Listed) -> bytes:
         values = [partial_metadata(value, self.api_version) for value in listed.values]
-        start = {"kind": "PartialObjectMetadataList", "apiVersion": self.api_version}
-        return _list_document({**start, "metadata": list_metadata(listed)}, values)
+        start = {"kind": "PartialObjectMetadataList", "apiVersion": self.api_version, "metadata": list_metadata(listed)}
+        return _list_document(start, values) if values else encode({**start, "items": None})
 
 
 class AsTable(Representation):

@@ -12,7 +12,7 @@ from kapstan.machinery.errors import BadRequest
 from kapstan.machinery.golang import quote
 from kapstan.machinery.names import name_is_dns_label
 
-__all__ = ("Selection", "select")
+__all__ = ("Selection", "parse_selectors", "select")
 
 _NAME = "metadata.name"
 _NAMESPACE = "metadata.namespace"
@@ -56,11 +56,7 @@ class Selection:
 
 def select(kind: ServedKind, namespace: str, label_selector: str, field_selector: str, name: str = "") -> Selection:
     """Parse what a client sent; BadRequest says what is wrong with it. `name` is that of a watch on one object."""
-    try:
-        by_labels = labels.parse(label_selector) if label_selector else labels.EVERYTHING
-        by_fields = fields.parse(field_selector) if field_selector else fields.EVERYTHING
-    except ValueError as error:
-        raise BadRequest(str(error)) from error
+    by_labels, by_fields = parse_selectors(label_selector, field_selector)
     for requirement in by_fields.requirements:
         _check_field(kind, requirement.field)
     if name:
@@ -69,6 +65,16 @@ def select(kind: ServedKind, namespace: str, label_selector: str, field_selector
         elif by_fields.exact_match(_NAME) != name:
             raise BadRequest("fieldSelector metadata.name doesn't match requested name")
     return Selection(kind, namespace, by_labels, by_fields)
+
+
+def parse_selectors(label_selector: str, field_selector: str) -> tuple[labels.Selector, fields.Selector]:
+    """Both selectors, whatever fields there are; BadRequest if one of them is none."""
+    try:
+        by_labels = labels.parse(label_selector) if label_selector else labels.EVERYTHING
+        by_fields = fields.parse(field_selector) if field_selector else fields.EVERYTHING
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
+    return by_labels, by_fields
 
 
 def _check_field(kind: ServedKind, field: str) -> None:

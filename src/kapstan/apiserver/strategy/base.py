@@ -111,6 +111,10 @@ class Strategy:
         """Begin a deletion that ends by other means than grace periods; whether that is what happened."""
         return False
 
+    def deletion_warnings(self, options: DeleteOptions) -> Sequence[str]:
+        """What whoever deletes objects should know, whether or not they are there."""
+        return ()
+
     def may_go(self, obj: Object) -> bool:
         """Whether an object that is being deleted is gone with its last metadata finalizer."""
         return True

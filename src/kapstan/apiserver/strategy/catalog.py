@@ -58,6 +58,7 @@ _WHOLE: Mapping[GroupResource, Callable[[], Strategy]] = {
 }
 _STRATEGIES: Mapping[GroupResource, type[BuiltinStrategy]] = {
     GroupResource("", "persistentvolumeclaims"): core.ClaimStrategy,
+    GroupResource("", "limitranges"): core.LimitRangeStrategy,
     GroupResource("", "serviceaccounts"): core.ServiceAccountStrategy,
     GroupResource("", "services"): ServiceStrategy,
     GroupResource("apps", "daemonsets"): workloads.DaemonSetStrategy,

@@ -83,7 +83,7 @@ def qos_class(pod: Object) -> str:
     """Guaranteed if cpu and memory are limited to what is requested, Burstable if anything is asked for."""
     spec = pod["spec"]
     resources = spec.get("resources")
-    holders = [resources] if resources else [container["resources"] for container in _all_containers(spec)]
+    holders = [resources] if resources is not None else [container["resources"] for container in _all_containers(spec)]
     asked = [_asked(holder) for holder in holders]
     if not any(requests or limits for requests, limits in asked):
         return "BestEffort"

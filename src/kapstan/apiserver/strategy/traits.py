@@ -60,7 +60,9 @@ _RESOURCE = "resource.k8s.io"
 
 TRAITS: Mapping[GroupResource, Traits] = {
     GroupResource("", "endpoints"): Traits(create_on_update=True),
-    GroupResource("", "events"): Traits(create_on_update=True, garbage_collection="Unsupported"),
+    GroupResource("", "events"): Traits(
+        name=name_is_path_segment, create_on_update=True, garbage_collection="Unsupported"
+    ),
     GroupResource("", "limitranges"): Traits(create_on_update=True),
     GroupResource("", "namespaces"): Traits(name=name_is_dns_label),
     GroupResource("", "nodes"): Traits(keeps_status_on_create=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from kapstan.apiserver.strategy.base import FieldPath, Object
 from kapstan.apiserver.strategy.builtin import BuiltinStatusStrategy, BuiltinStrategy
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = (
     "ClaimStrategy",
+    "LimitRangeStrategy",
     "NamespaceFinalizeStrategy",
     "NamespaceStrategy",
     "ServiceAccountStrategy",
@@ -71,6 +73,15 @@ class NamespaceFinalizeStrategy(BuiltinStatusStrategy):
 
     def reset_fields(self) -> Sequence[FieldPath]:
         return (("status",),)
+
+
+class LimitRangeStrategy(BuiltinStrategy):
+    """One without a name gets a unique one."""
+
+    def prepare_for_create(self, request: Request, obj: Object) -> None:
+        super().prepare_for_create(request, obj)
+        if not obj["metadata"].get("name"):
+            obj["metadata"]["name"] = str(uuid4())
 
 
 class ServiceAccountStrategy(BuiltinStrategy):

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kapstan.apiserver.strategy.base import Object
 from kapstan.apiserver.strategy.builtin import BuiltinStrategy
 
 if TYPE_CHECKING:
-    from kapstan.apiserver.request import Request
+    from kapstan.apiserver.request import DeleteOptions, Request
 
 __all__ = ("DaemonSetStrategy", "JobStrategy")
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _UID_LABEL = "batch.kubernetes.io/controller-uid"
+_PODS_STAY = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them "
+    "or set propagationPolicy=Orphan to suppress this warning"
+)
 
 
 class DaemonSetStrategy(BuiltinStrategy):
@@ -47,13 +52,17 @@ class JobStrategy(BuiltinStrategy):
             _select_by_uid(obj["spec"], obj["metadata"])
         super().prepare_for_create(request, obj)
 
+    def deletion_warnings(self, options: DeleteOptions) -> Sequence[str]:
+        told = options.propagation_policy is not None or options.orphan_dependents is not None
+        return () if told else (_PODS_STAY,)
+
 
 def _select_by_uid(spec: Object, metadata: Object) -> None:
     template = spec["template"]["metadata"]
     labels = dict(template.get("labels") or {})
     has_own_labels = bool(metadata.get("labels")) and metadata["labels"] != labels
     for prefix in ("", "batch.kubernetes.io/"):
-        labels.setdefault(f"{prefix}job-name", metadata["name"])
+        labels.setdefault(f"{prefix}job-name", metadata.get("name", ""))
         labels.setdefault(f"{prefix}controller-uid", metadata["uid"])
     template["labels"] = labels
     if not has_own_labels:

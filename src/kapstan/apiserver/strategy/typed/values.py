@@ -67,6 +67,8 @@ def _float64(value: Any, unknown: list[str]) -> int | float:
 
 
 def _bytes(value: Any, unknown: list[str]) -> str:
+    if isinstance(value, list) and all(type(item) is int and 0 <= item < 256 for item in value):
+        return base64.b64encode(bytes(value)).decode()  # Go reads bytes from a list of numbers, too
     if type(value) is not str:
         raise Mismatch(value, "[]uint8")
     try:

@@ -42,7 +42,7 @@ _ZONE_PART = re.compile(r"[A-Za-z._0-9+][A-Za-z.\-_0-9+]{0,13}")
 def job(obj: Object) -> Rules:
     yield from _generated_selector(obj)
     yield from job_spec(obj["spec"], _SPEC)
-    spec, name = obj["spec"], obj["metadata"]["name"]
+    spec, name = obj["spec"], obj["metadata"].get("name", "")
     if spec.get("completionMode") == "Indexed" and spec.get("completions", 0) > 0:
         host = f"{name}-{spec['completions'] - 1}"
         if dns1123_label_errors(host):
@@ -57,9 +57,9 @@ def _generated_selector(obj: Object) -> Rules:
         return
     expected = {
         "controller-uid": metadata["uid"],
-        "job-name": metadata["name"],
+        "job-name": metadata.get("name", ""),
         f"{_PREFIX}controller-uid": metadata["uid"],
-        f"{_PREFIX}job-name": metadata["name"],
+        f"{_PREFIX}job-name": metadata.get("name", ""),
     }
     found = spec["template"]["metadata"].get("labels") or {}
     for key, value in expected.items():
@@ -285,8 +285,8 @@ def _is_true(status: Object, type: str) -> bool:
 
 def cron_job(obj: Object) -> Rules:
     yield from _cron_spec(obj["spec"], None)
-    if len(obj["metadata"]["name"]) > 52:
-        yield FieldError.invalid("metadata.name", obj["metadata"]["name"], "must be no more than 52 characters")
+    if len(name := obj["metadata"].get("name", "")) > 52:
+        yield FieldError.invalid("metadata.name", name, "must be no more than 52 characters")
 
 
 def cron_job_update(obj: Object, old: Object) -> Rules:
