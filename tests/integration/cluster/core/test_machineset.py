@@ -98,6 +98,25 @@ async def test_a_set_waits_for_its_templates(plant: Plant) -> None:
     await plant.set_when(available(1))
 
 
+async def test_a_machine_whose_parts_are_refused_is_taken_back(plant: Plant) -> None:
+    """Nothing half made stays, and nothing is begun again in vain: the set says what the API server has against it."""
+    await plant.template()
+    template = await plant.client.get(GenericMachineTemplate, "t", plant.namespace)
+    labels = {"metadata": {"labels": {"size": "not a label"}}}
+    await plant.client.patch(template, Patch.merge({"spec": {"template": labels}}))
+    await plant.set(replicas=1)
+    blocked = await plant.set_when(
+        lambda found: any("a valid label must be" in one.message for one in found.status.conditions)
+    )
+    said = condition(blocked, "ScalingUp")
+    assert said.status == "True" and said.message.startswith("Scaling up from 0 to 1 replicas is blocked because:\n* ")
+    assert await plant.machines() == []
+    labels["metadata"]["labels"]["size"] = "large"
+    await plant.client.patch(template, Patch.merge({"spec": {"template": labels}}))
+    await plant.set_when(available(1))
+    assert len(await plant.client.list(GenericConfig, plant.namespace)) == 1
+
+
 async def test_machines_are_adopted_and_released(plant: Plant) -> None:
     """By labels alone: a machine that no longer has them is left alone, and another is made."""
     await plant.template()

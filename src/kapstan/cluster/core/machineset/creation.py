@@ -84,6 +84,29 @@ async def _check_templates(scope: Scope) -> None:
         assert template.found is not None
         await scope.providers.contract(desired.clone_ref(template.ref, template.ref.name))
         _ = template.found.content
+    remembered = scope.memory.of(scope.machine_set.uid)
+    if remembered.refused:
+        await _rehearse(scope)
+        remembered.refused = False
+
+
+async def _rehearse(scope: Scope) -> None:
+    """Ask whether the parts of a machine would be accepted. Were machines made and taken back instead, each that goes
+    would wake the set, which would try again at once."""
+    machine_set = scope.machine_set
+    machine = desired.desired_machine(machine_set, Names(machine_set)[Names(machine_set).next])
+    machine.metadata.uid = machine_set.uid  # it has none before it is made, and nobody looks
+    for template in scope.templates.all:
+        assert template.found is not None
+        clone = desired.desired_clone(template.found, machine, desired.metadata_of(machine_set))
+        del clone["metadata"]["ownerReferences"]
+        try:
+            await scope.client.create(clone, field_manager=desired.MANAGER, dry_run=True)
+        except AlreadyExists:
+            continue
+        except _REFUSALS as error:
+            scope.blocked.append(str(error))
+            raise
 
 
 async def check_count(scope: Scope) -> None:
@@ -169,6 +192,7 @@ async def _take_back(scope: Scope, machine: Machine, error: APIError) -> None:
     """Without its parts a machine is of no use. The machine's own deletion takes those with it that were made."""
     machine_set = scope.machine_set
     scope.blocked.append(str(error))
+    scope.memory.of(machine_set.uid).refused = True
     scope.events.warning(machine_set, "FailedCreate", f'Took Machine "{machine.name}" back: {error}')
     await note_names(scope)
     await scope.client.delete(machine, uid=machine.uid)

@@ -13,6 +13,7 @@ __all__ = ("Memory", "Remembered")
 class Remembered:
     """Of one set."""
 
+    refused: bool = False  # the API server has refused a part of a machine: it is asked before another is begun
     counted: bool = False  # the cache has been compared with the API server: no machine is unknown to it
     metadata: Metadata | None = None  # what was last propagated to the machines, completely
     machines: set[str] = field(default_factory=set)  # the uids of those that have it
