@@ -16,6 +16,7 @@ SUITES = {
     "runtime": "ours, controller-runtime and kopf on one kube-apiserver",
     "apiserver": "the embedded API server and kube-apiserver with etcd",
     "hosted": "hosted control planes and the same programs started by hand",
+    "cluster": "clusters from manifests to Available, and their deletion",
 }
 
 

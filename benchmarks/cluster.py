@@ -1,0 +1,83 @@
+"""Clusters from manifests to Available, and their deletion: one hosted control plane and three workers each, simulated
+without any delay. Everything runs in one process, on the embedded API server or on kube-apiserver with etcd; CPU time
+includes the API server. Requests are those of the controllers to the management API server, events and watches
+included. For orientation: the Go controllers of Cluster API v1.14 (core, kubeadm bootstrap and control plane, in-memory
+infrastructure, no delays, default flags, 1 control plane machine and 3 workers) on kube-apiserver on such a machine
+took 42 s for 1 cluster, 62 s for 10 and 231 s for 50, about 9 CPU seconds and 500 API requests a cluster.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.processes import Measured, cpu_of
+from benchmarks.report import Report
+from kapstan.components.controlplane import ControlPlane
+
+__all__ = ("run",)
+
+EMBEDDED, KUBE = "kapstan, embedded API server", "kapstan, kube-apiserver + etcd"
+COUNTS = (1, 10, 100, 500)
+_PATIENCE = 3600.0  # seconds
+
+
+async def run(objects: int) -> Iterable[Report]:
+    """One report for each number of clusters; with fewer than the usual 10,000 objects, fewer clusters."""
+    reports = []
+    for count in COUNTS:
+        if count > 1 and count > objects // 20:
+            break
+        report = Report(f"{count:,} clusters" if count > 1 else "One cluster", [EMBEDDED, KUBE])
+        results = {EMBEDDED: await _measured(count, [], [])}
+        async with _kube() as plane:
+            pids = [process.pid for process in plane.processes.values() if process.pid]
+            results[KUBE] = await _measured(count, [str(plane.kubeconfig_file)], pids)
+        for measure, unit in results[EMBEDDED]:
+            report.add(measure, unit, {name: values[measure, unit] for name, values in results.items()})
+        reports.append(report)
+    return reports
+
+
+async def _measured(count: int, arguments: Sequence[str], servers: Sequence[int]) -> dict[tuple[str, str], float]:
+    argv = [sys.executable, "-m", "benchmarks.cluster_program", str(count), *arguments]
+
+    def cpu(said: dict[str, Any]) -> float:
+        return float(said["process_cpu"]) + sum(cpu_of(pid) for pid in servers)
+
+    with tempfile.TemporaryDirectory() as folder:
+        async with Measured(argv, {}, Path(folder) / "log") as program:
+            began = cpu(await program.event("started", 120))
+            available = await program.event("available", _PATIENCE)
+            up = cpu(available)
+            idle = await program.event("idle", _PATIENCE)
+            idle_cpu = cpu(idle)
+            deleted = await program.event("deleted", _PATIENCE)
+            gone = cpu(deleted)
+    return {
+        ("apply to Available", "s"): available["seconds"],
+        ("CPU a cluster", "s"): (up - began) / count,
+        ("API requests a cluster", ""): available["requests"],
+        ("peak memory", "MB"): available["peak"],
+        ("CPU while idle", "cores"): idle["cpu"],
+        ("API requests while idle", "1/s"): idle["requests"],
+        ("deletion", "s"): deleted["seconds"],
+        ("CPU a deletion", "s"): (gone - idle_cpu) / count,
+        ("API requests a deletion", ""): deleted["requests"],
+    }
+
+
+@asynccontextmanager
+async def _kube() -> AsyncIterator[ControlPlane]:
+    with tempfile.TemporaryDirectory() as folder:
+        plane = ControlPlane(Path(folder))
+        try:
+            await plane.start()
+            await plane.wait_ready()
+            yield plane
+        finally:
+            await plane.stop()

@@ -1,0 +1,105 @@
+"""`python -m benchmarks.cluster_program COUNT [KUBECONFIG]`: a management plane that makes clusters and deletes them.
+
+The API server is the embedded one, or that of the kubeconfig. It says what it has measured as JSON, one object a line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from kapstan.client import Client, Config
+from kapstan.cluster.api.core import Cluster
+from kapstan.cluster.management import ManagementPlane, management_plane
+from kapstan.cluster.templates.flavors import flavor
+from kapstan.cluster.templates.rendering import Document, documents_of
+from kapstan.machinery.conditions import is_true
+
+WORKERS = 3
+_AT_ONCE = 20
+_IDLE = 10.0  # seconds
+
+
+class Requests:
+    """The requests that the controllers make of the management API server."""
+
+    def __init__(self, plane: ManagementPlane) -> None:
+        self.count = 0
+        transport = plane.manager.client.transport
+        known = transport.observer
+
+        def observe(method: str, host: str, code: str, seconds: float) -> None:
+            self.count += 1
+            if known is not None:
+                known(method, host, code, seconds)
+
+        transport.observer = observe
+
+
+async def main(count: int, kubeconfig: Path | None) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        config = Config.load(kubeconfig) if kubeconfig is not None else None
+        async with management_plane(Path(folder), config=config) as plane:
+            requests = Requests(plane)
+            say("started")
+            began = time.monotonic()
+            await apply(plane.client, count)
+            await until(plane.client, count, is_up)
+            say("available", seconds=time.monotonic() - began, requests=requests.count / count)
+            before = requests.count
+            cpu = time.process_time()
+            await asyncio.sleep(_IDLE)
+            say("idle", cpu=(time.process_time() - cpu) / _IDLE, requests=(requests.count - before) / _IDLE)
+            before, began = requests.count, time.monotonic()
+            for cluster in await plane.client.list(Cluster, "default"):
+                await plane.client.delete(cluster)
+            await until(plane.client, 0, lambda cluster: True)
+            say("deleted", seconds=time.monotonic() - began, requests=(requests.count - before) / count)
+
+
+async def apply(client: Client, count: int) -> None:
+    """Make the objects of all clusters, some clusters at a time, as fast as the server takes them."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(documents: list[Document]) -> None:
+        async with gate:
+            for document in documents:
+                await client.create(document)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(count):
+            values = {"CLUSTER_NAME": f"c{number}", "WORKER_MACHINE_COUNT": str(WORKERS)}
+            group.create_task(one(documents_of(flavor("simulated"), values)))
+
+
+async def until(client: Client, count: int, counts: Callable[[Cluster], bool]) -> None:
+    """Wait until that many clusters are so."""
+    so: dict[str, bool] = {cluster.name: counts(cluster) for cluster in await client.list(Cluster, "default")}
+    if sum(so.values()) == count:
+        return
+    async with client.watch(Cluster, "default") as events:
+        async for event in events:
+            so[event.object.name] = event.type != "DELETED" and counts(event.object)
+            if sum(so.values()) == count:
+                return
+
+
+def is_up(cluster: Cluster) -> bool:
+    workers = cluster.status.workers
+    ready = workers is not None and workers.available_replicas == WORKERS
+    return ready and is_true(cluster.status.conditions, "Available")
+
+
+def say(event: str, **values: float) -> None:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"event": event, "process_cpu": time.process_time(), "peak": peak, **values}), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None))
