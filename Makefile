@@ -5,8 +5,6 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # How many tests run at once.
 JOBS   ?= auto
-# What `make test` runs on both API servers. The suites of parts that are still being built run in `make test-all`.
-STABLE := apiserver/auth client components machinery samples/test_quickstart.py runtime/test_by_hand.py runtime/test_cachedclient.py runtime/test_informer.py runtime/test_manager.py runtime/test_serving.py 
 
 .DEFAULT_GOAL := help
 
@@ -48,12 +46,8 @@ unit: $(STAMP) ## Unit tests
 	$(BIN)/pytest tests/unit -n $(JOBS)
 
 .PHONY: integration
-integration: $(STAMP) kube ## Integration tests on the embedded and the real API server
-	$(BIN)/pytest $(addprefix tests/integration/,$(STABLE)) -n $(JOBS)
-
-.PHONY: test-all
-test-all: lint unit kube ## Everything, also what is still being built
-	$(BIN)/pytest tests/integration -n $(JOBS)
+integration: $(STAMP) kube ## Integration tests on the embedded and the real API server, and the contract of providers
+	$(BIN)/pytest tests/integration tests/contract -n $(JOBS)
 
 .PHONY: test-slow
 test-slow: $(STAMP) kube ## Tests that take minutes
