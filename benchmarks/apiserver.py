@@ -20,7 +20,10 @@ from pathlib import Path
 from benchmarks.peers import load_program
 from benchmarks.processes import Measured, cpu_of, resident_of
 from benchmarks.report import Report
+from kapstan.client import Client, Config
 from kapstan.components.controlplane import ControlPlane
+from kapstan.k8s.core_v1 import Namespace
+from kapstan.machinery.errors import ConnectionFailed
 
 __all__ = ("run",)
 
@@ -129,10 +132,6 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 async def _answers(kubeconfig: Path) -> None:
     """Wait until the server answers an authenticated request."""
-    from kapstan.client import Client, Config
-    from kapstan.k8s.core_v1 import Namespace
-    from kapstan.machinery.errors import ConnectionFailed
-
     while True:
         try:
             async with Client(Config.load(kubeconfig)) as client:

@@ -415,7 +415,6 @@ CUSTOM: Script = [
     ("undefine", "DELETE", f"{DEFINITIONS}/widgets.$GROUP"),
 ]
 
-_HELPFUL = "kube-apiserver does not say which operation failed; we do, after the same words"
 _GO_ORDER = "a refused patch is shown as JSON, whose fields Go orders in its own way"
 _GO_PARSER = "the words of Go's JSON parser"
 KNOWN: dict[tuple[str, str], str] = {
@@ -424,7 +423,6 @@ KNOWN: dict[tuple[str, str], str] = {
         "creating",
         "duplicate object",
     ): "Go reads the second object into the first, JSON's own rule is that the last wins",
-    ("updating", "JSON patch missing"): _HELPFUL,
     ("updating", "merge unknown, strictly"): _GO_ORDER,
     ("updating", "strategic of a wrong type"): "Go has another decoder for strategic patches, with other words",
     ("reading", "no token"): _GO_PARSER,
