@@ -26,6 +26,8 @@ from kapstan.testing import Environment
 
 from .program import Clusterctl, build
 
+pytestmark = pytest.mark.timeout(1500)  # the first time, it is built
+
 
 @resource(group="clusterctl.cluster.x-k8s.io", version="v1alpha3")
 class Provider(Resource):

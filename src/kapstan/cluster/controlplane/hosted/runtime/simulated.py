@@ -88,10 +88,12 @@ class SimulatedRuntime:
     async def __aexit__(self, *error: object) -> None:
         for simulation in self._simulations.values():
             simulation.cancel()
-        await asyncio.gather(*self._simulations.values(), return_exceptions=True)
-        for loopback in self._loopbacks.values():
-            loopback.close()
-        await self._stack.aclose()
+        try:
+            await asyncio.gather(*self._simulations.values(), return_exceptions=True)
+        finally:
+            for loopback in self._loopbacks.values():
+                loopback.close()
+            await self._stack.aclose()
 
     def subscribe(self, waker: Waker) -> None:
         self._wakers.append(waker)
