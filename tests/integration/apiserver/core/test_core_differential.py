@@ -331,6 +331,8 @@ DEFINING: Script = [
     ),
     ("create", "POST", DEFINITIONS, definition()),
     ("wait", "WAIT", "/apis/$GROUP/v1/widgets"),
+    ("wait for the group", "WAIT", "/apis/$GROUP"),
+    ("wait for its resources", "WAIT", "/apis/$GROUP/v1"),
     ("get", "GET", f"{DEFINITIONS}/widgets.$GROUP"),
     ("table", "GET", f"{DEFINITIONS}/widgets.$GROUP", None, TABLE),
     ("group", "GET", "/apis/$GROUP"),
