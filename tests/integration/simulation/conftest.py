@@ -1,4 +1,4 @@
-"""A real API server of its own: a simulation looks after all of a cluster, and others leave theirs in the shared one."""
+"""A real API server for simulations alone: they look after a whole cluster, and others leave things in theirs."""
 
 from __future__ import annotations
 
