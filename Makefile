@@ -53,6 +53,14 @@ integration: $(STAMP) kube ## Integration tests on the embedded and the real API
 test-slow: $(STAMP) kube ## Tests that take minutes
 	$(BIN)/pytest tests -m slow
 
+# How long each decoder is fuzzed.
+SECONDS ?= 60
+.PHONY: fuzz
+fuzz: $(STAMP) ## Coverage-guided fuzzing of what the embedded API server reads
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris
+	@for target in $$($(BIN)/python -c 'from tests.fuzz.targets import TARGETS; print(*TARGETS)'); do \
+	  $(BIN)/python -m tests.fuzz $$target --seconds $(SECONDS) || exit 1; done
+
 .PHONY: kube
 kube: $(STAMP) ## Have the real Kubernetes binaries at hand (found, downloaded or built; cached)
 	@$(BIN)/kapstan kube fetch
