@@ -20,13 +20,14 @@ from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.controlplane.hosted.adding import add_hosted_control_planes
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, Runtime
 from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
-from kapstan.components import cache, pidfile
+from kapstan.components import assets, cache, pidfile
 from kapstan.k8s.core_v1 import ConfigMap, Secret
 from kapstan.machinery.conditions import find, is_true
 from kapstan.machinery.errors import Invalid
 from kapstan.machinery.meta import Condition, ObjectMeta
 from kapstan.machinery.pki import new_ca
 from kapstan.runtime.manager import Manager
+from kapstan.simulation import NodeSpec, Simulation
 from kapstan.testing import Environment
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
@@ -170,6 +171,41 @@ async def test_it_is_made_used_and_deleted(either: Management) -> None:
 
         assert await either.client.list(Secret, either.namespace) == []
         assert either.left() == []
+
+
+async def test_kubectl_deploys_to_simulated_nodes(either: Management, tmp_path: Path) -> None:
+    """With the kubeconfig of the Secret, as anybody would."""
+    async with either.managed():
+        await either.create()
+        await either.available()
+        secret = await either.client.get(Secret, "c1-kubeconfig", either.namespace)
+        file = tmp_path / "kubeconfig"
+        file.write_bytes(secret.data["value"])
+        config = Config.from_kubeconfig(secret.data["value"])
+        async with Simulation(config, workloads=False).running() as machines:
+            for number in range(2):
+                await machines.kubelets.register(NodeSpec(name=f"worker-{number}"))
+            await kubectl(file, "create", "deployment", "web", "--image=web:1", "--replicas=2")
+            await kubectl(file, "rollout", "status", "deployment/web", "--timeout=120s")
+            shown = await kubectl(
+                file, "get", "pods", "--selector=app=web", "-o=custom-columns=:spec.nodeName,:status.phase"
+            )
+            assert shown.split() == ["Running", "Running"]
+            await kubectl(file, "delete", "deployment", "web")
+
+
+async def kubectl(kubeconfig: Path, *arguments: str) -> str:
+    program = (await assets.find_all(["kubectl"]))["kubectl"]
+    process = await asyncio.create_subprocess_exec(
+        program,
+        f"--kubeconfig={kubeconfig}",
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    said, _ = await process.communicate()
+    assert process.returncode == 0, said.decode()
+    return said.decode()
 
 
 async def test_initialized_means_that_nodes_can_join(either: Management) -> None:
