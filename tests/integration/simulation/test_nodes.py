@@ -61,7 +61,7 @@ async def test_a_node_registers_as_its_computer_is(env: Environment) -> None:
         assert taints(node) == {("dedicated", "NoSchedule")}
         assert (str(node.status.allocatable["cpu"]), str(node.status.allocatable["memory"])) == ("2", "4Gi")
         assert node.status.node_info is not None and node.status.node_info.kubelet_version == "v1.35.2"
-        assert node.spec.pod_cidr
+        assert node.spec.pod_cidr is None  # for a controller manager to give
         await env.client.patch(node, Patch.merge({"metadata": {"labels": {"added": "later"}}}))
         await simulation.kubelets.register(NodeSpec(name="worker-1", version="v1.36.0", labels={"pool": "green"}))
         again = await env.client.get(Node, "worker-1")

@@ -28,7 +28,15 @@ from kapstan.runtime.source import KindSource
 from kapstan.simulation.kubelets.addresses import PodAddresses, Ranges
 from kapstan.simulation.kubelets.behaviour import behaviour_of
 from kapstan.simulation.kubelets.heartbeats import Heartbeats
-from kapstan.simulation.kubelets.node import desired_lease, desired_node, desired_status, internal_ip, labels_of
+from kapstan.simulation.kubelets.node import (
+    RANGE,
+    desired_lease,
+    desired_node,
+    desired_status,
+    internal_ip,
+    labels_of,
+    range_of,
+)
 from kapstan.simulation.kubelets.pod import Addresses, progress, stopped
 from kapstan.simulation.kubelets.settings import Failure, NodeSpec, Timing
 from kapstan.simulation.pods import brief, index_by_node, is_finished
@@ -83,7 +91,7 @@ class Kubelets:
         registered = await self._ensure_node(node)
         await self._ensure_lease(registered)
         if known is None:
-            self._nodes[node.name] = _Simulated(node, registered.spec.pod_cidr or node.pod_cidr)
+            self._nodes[node.name] = _Simulated(node, range_of(registered))
         else:
             known.spec, known.host = node, internal_ip(node)
         if known is None or known.failure is not Failure.DEAD:
@@ -126,8 +134,7 @@ class Kubelets:
         client = self._cluster.live
         found = await client.find(Node, spec.name)
         if found is None:
-            cidr = spec.pod_cidr or await self._next_range()
-            wanted = desired_node(spec, cidr, now())
+            wanted = desired_node(spec, "" if spec.pod_cidr else await self._next_range(), now())
             try:
                 found = await client.create(wanted)
             except AlreadyExists:
@@ -143,9 +150,8 @@ class Kubelets:
             draft.metadata.labels |= labels_of(spec)
             draft.metadata.annotations |= spec.annotations
             draft.spec.provider_id = draft.spec.provider_id or spec.provider_id or None
-            if not draft.spec.pod_cidr:
-                draft.spec.pod_cidr = spec.pod_cidr or await self._next_range()
-                draft.spec.pod_cidrs = [draft.spec.pod_cidr]
+            if not range_of(draft):
+                draft.metadata.annotations[RANGE] = await self._next_range()
         return draft
 
     async def _ensure_lease(self, node: Node) -> None:
@@ -163,7 +169,7 @@ class Kubelets:
         async with self._reading:
             if self._ranges is None:
                 ranges = Ranges()
-                ranges.note([one.spec.pod_cidr or "" for one in await self._cluster.live.list(Node)])
+                ranges.note([range_of(one) for one in await self._cluster.live.list(Node)])
                 self._ranges = ranges
         return self._ranges.take()
 

@@ -21,9 +21,20 @@ from kapstan.machinery.meta import MicroTime, ObjectMeta, Quantity
 from kapstan.machinery.owners import owner_reference
 from kapstan.simulation.kubelets.settings import NodeSpec
 
-__all__ = ("LEASES", "LEASE_SECONDS", "desired_lease", "desired_node", "desired_status", "internal_ip", "micro_now")
+__all__ = (
+    "LEASES",
+    "LEASE_SECONDS",
+    "RANGE",
+    "desired_lease",
+    "desired_node",
+    "desired_status",
+    "internal_ip",
+    "micro_now",
+    "range_of",
+)
 
 LEASES = "kube-node-lease"
+RANGE = "simulation.kapstan.dev/pod-range"
 LEASE_SECONDS = 40
 
 _HEALTHY = {
@@ -35,14 +46,24 @@ _READY = ("KubeletReady", "kubelet is posting ready status")
 _NOT_READY = ("KubeletNotReady", "container runtime is down (simulated)")
 
 
-def desired_node(spec: NodeSpec, pod_cidr: str, now: datetime) -> Node:
-    """The node as its kubelet registers it."""
+def range_of(node: Node) -> str:
+    """The addresses that a node gives to its pods. Its own word comes first: what a controller manager assigns to the
+    node comes later, when some pods may have addresses already."""
+    return node.metadata.annotations.get(RANGE) or node.spec.pod_cidr or ""
+
+
+def desired_node(spec: NodeSpec, pod_range: str, now: datetime) -> Node:
+    """The node as its kubelet registers it; `pod_range` is for one whose spec names none.
+
+    It is no podCIDR: those are for a controller manager to give, which refuses to start among others than its own.
+    """
+    annotations = {**spec.annotations, **({RANGE: pod_range} if pod_range else {})}
     return Node(
-        metadata=ObjectMeta(name=spec.name, labels=labels_of(spec), annotations=dict(spec.annotations)),
+        metadata=ObjectMeta(name=spec.name, labels=labels_of(spec), annotations=annotations),
         spec=CoreNodeSpec(
             provider_id=spec.provider_id or None,
-            pod_cidr=pod_cidr or None,
-            pod_cidrs=[pod_cidr] if pod_cidr else [],
+            pod_cidr=spec.pod_cidr or None,
+            pod_cidrs=[spec.pod_cidr] if spec.pod_cidr else [],
             taints=list(spec.taints),
         ),
         status=desired_status(spec, NodeStatus(), spec.ready, now),

@@ -70,7 +70,7 @@ async def test_a_life_without_faults(life: Life) -> None:
 )
 async def test_managers_that_die_after_a_few_writes(life: Life, fault: Fault, every: int) -> None:
     """One follows the other; each takes the cluster a little further."""
-    await live(life, lambda number, request: fault if number == every else None)
+    await live(life, lambda number, request: fault if number >= every else None)  # a refused write kills nobody
     assert life.deaths > 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from kapstan.client import Patch
@@ -128,6 +129,10 @@ async def test_machines_are_adopted_and_released(plant: Plant) -> None:
     released = await plant.world.env.eventually(
         Machine, machine.name, plant.namespace, lambda found: not found.metadata.owner_references
     )
+    async with asyncio.timeout(60), plant.client.watch(Machine, plant.namespace) as events:
+        async for event in events:
+            if event.object.name != machine.name:
+                break
     await plant.set_when(available(1))
     assert len(await plant.machines()) == 2
     await plant.client.patch(released, Patch.merge({"metadata": {"labels": {label: "s"}}}))
