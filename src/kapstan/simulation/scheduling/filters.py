@@ -1,6 +1,6 @@
 """Filters: why a pod cannot run on a node. In kube-scheduler's words, since people search for them.
 
-Considered are cordons, taints, node selectors, required node affinity, host ports and resources; affinity between pods
+Considered are cordons, taints, node selectors, required node affinity and resources; affinity between pods
 and topology spread are not.
 """
 
