@@ -255,6 +255,8 @@ async def test_a_changed_component_takes_the_place_of_the_old_one(
     async with Asking(tenant) as asking:
         await tenant.apply(apiServer={"extraArgs": [{"name": "audit-log-maxage", "value": "7"}]})
         await tenant.until(lambda seen: seen.rolling_out)
+        if strategy == "Recreate":
+            await tenant.until(lambda seen: not seen.answering)  # nobody serves between the two
         await tenant.until(lambda seen: is_ready(seen) and not seen.rolling_out)
         await until(lambda: not any(pid == before[API_SERVER] for pid in pids(tenant.folder(data)).values()))
 
@@ -276,6 +278,8 @@ async def test_a_change_that_does_not_work_is_taken_back(make: Make, data: Path,
         before = pids(tenant.folder(data))
         async with Asking(tenant) as asking:
             await tenant.apply(apiServer={"extraArgs": [{"name": "no-such-flag", "value": "1"}]})
+            if strategy == "Recreate":
+                await tenant.until(lambda seen: not seen.answering)
             refused = (await tenant.until(lambda seen: seen.refused and is_ready(seen))).refused
         assert refused is not None
         assert "it does not know the flag --no-such-flag" in refused.message
