@@ -24,6 +24,7 @@ from kapstan.cluster.api.infrastructure import (
 from kapstan.cluster.api.ipam import IPAddress, IPAddressClaim
 from kapstan.cluster.controlplane.hosted import webhook as hosted
 from kapstan.cluster.core import webhooks as core
+from kapstan.cluster.infrastructure.simulated import webhook as simulated
 from kapstan.machinery.model import Resource
 
 __all__ = ("KINDS", "WEBHOOKS")
@@ -51,4 +52,5 @@ WEBHOOKS: tuple[Any, ...] = (
     *core.WEBHOOKS,
     hosted.validate_hosted_control_plane,
     hosted.validate_hosted_control_plane_template,
+    *simulated.WEBHOOKS,
 )

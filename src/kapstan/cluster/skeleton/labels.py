@@ -51,6 +51,7 @@ __all__ = (
     "SKIP_PREFLIGHT_CHECKS",
     "SKIP_REMEDIATION",
     "TEMPLATE_HASH",
+    "TOPOLOGY_DRY_RUN",
     "TOPOLOGY_OWNED",
     "UNINITIALIZED",
     "UNSAFE_VERSION_UPDATE",
@@ -74,6 +75,7 @@ DEPLOYMENT_NAME = "cluster.x-k8s.io/deployment-name"
 SET_NAME = "cluster.x-k8s.io/set-name"
 POOL_NAME = "cluster.x-k8s.io/pool-name"
 TEMPLATE_HASH = "machine-template-hash"
+TOPOLOGY_DRY_RUN = "topology.cluster.x-k8s.io/dry-run"
 TOPOLOGY_OWNED = "topology.cluster.x-k8s.io/owned"
 DRAIN = "cluster.x-k8s.io/drain"  # on pods of a workload cluster: skip, or wait-completed
 INTERRUPTIBLE = "cluster.x-k8s.io/interruptible"  # on nodes

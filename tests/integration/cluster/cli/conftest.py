@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.integration.cluster.plane import plane_in
 
 from kapstan.cli import main
-from kapstan.cluster.management import ManagementPlane, management_plane
 from kapstan.testing import Environment
 
 
@@ -40,22 +40,5 @@ async def run(*arguments: str) -> Result:
 async def kapstan(env: Environment, tmp_path: Path) -> AsyncIterator[CommandLine]:
     """The command line, and all controllers in a namespace."""
     namespace = await env.namespace()
-    started: asyncio.Future[ManagementPlane] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-
-    async def work() -> None:
-        try:
-            async with management_plane(tmp_path / "plane", config=env.config, namespaces=(namespace,)) as plane:
-                started.set_result(plane)
-                await stop.wait()
-        except Exception as error:
-            if started.done():
-                raise
-            started.set_exception(error)
-
-    # In a task of its own, for a fixture begins in one task and ends in another.
-    working = asyncio.create_task(work())
-    await started
-    yield CommandLine(env, env.write_kubeconfig(tmp_path / "kubeconfig"), namespace)
-    stop.set()
-    await working
+    async with plane_in(env, namespace, tmp_path / "plane"):
+        yield CommandLine(env, env.write_kubeconfig(tmp_path / "kubeconfig"), namespace)

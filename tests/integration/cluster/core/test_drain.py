@@ -14,6 +14,7 @@ from kapstan.client import Patch
 from kapstan.cluster.api.core import Cluster, Machine, MachineDrainRule
 from kapstan.cluster.api.core.common import DeletionTimeouts
 from kapstan.cluster.api.core.machine import Bootstrap, MachineSpec
+from kapstan.cluster.core.machine import drain as draining
 from kapstan.k8s.apps_v1 import DaemonSet
 from kapstan.k8s.core_v1 import Node, PersistentVolume, Pod
 from kapstan.k8s.policy_v1 import PodDisruptionBudget
@@ -122,9 +123,11 @@ async def a_budget(workload: Environment, namespace: str, **labels: str) -> PodD
 
 
 async def test_a_drain_respects_budgets_and_what_belongs_to_the_node(
-    world: World, workload: Environment, cluster: Cluster
+    world: World, workload: Environment, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pods leave by eviction; those of DaemonSets and static ones stay, as they would only come back."""
+    """Pods leave by eviction; those of DaemonSets and static ones stay, as they would only come back. What a budget
+    forbids is asked for again when it changes."""
+    monkeypatch.setattr(draining, "_RETRY", 3600)
     machine = await leaving(world, workload)
     template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": CONTAINERS}}
     meta = {"name": "d", "namespace": machine.namespace}

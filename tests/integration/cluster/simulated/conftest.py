@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.cluster.plane import plane_in
 
 from kapstan.client import Client, Config
 from kapstan.cluster.api.core import Cluster, Machine
@@ -18,7 +18,7 @@ from kapstan.cluster.api.core.machine import Bootstrap, MachineSpec
 from kapstan.cluster.api.infrastructure import SimulatedCluster, SimulatedMachine
 from kapstan.cluster.api.infrastructure.simulatedcluster import SimulatedClusterSpec
 from kapstan.cluster.api.infrastructure.simulatedmachine import SimulatedMachineSpec
-from kapstan.cluster.management import ManagementPlane, management_plane
+from kapstan.cluster.management import ManagementPlane
 from kapstan.k8s.core_v1 import Secret
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.machinery.model import Resource
@@ -94,21 +94,5 @@ class Site:
 async def site(env: Environment, tmp_path: Path) -> AsyncIterator[Site]:
     """All controllers, in a namespace."""
     namespace = await env.namespace()
-    started: asyncio.Future[ManagementPlane] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-
-    async def run() -> None:
-        try:
-            async with management_plane(tmp_path / "plane", config=env.config, namespaces=(namespace,)) as plane:
-                started.set_result(plane)
-                await stop.wait()
-        except Exception as error:
-            if started.done():
-                raise
-            started.set_exception(error)
-
-    # In a task of its own, for a fixture begins in one task and ends in another.
-    running = asyncio.create_task(run())
-    yield Site(env, await started, namespace)
-    stop.set()
-    await running
+    async with plane_in(env, namespace, tmp_path / "plane") as plane:
+        yield Site(env, plane, namespace)

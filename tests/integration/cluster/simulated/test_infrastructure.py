@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
-from tests.integration.cluster.simulated.conftest import Site
+import pytest
+from tests.integration.cluster.simulated.conftest import CLUSTER_NAME, Site
 
 from kapstan.client import Patch
 from kapstan.cluster.api.core import Cluster, Machine
@@ -15,13 +17,16 @@ from kapstan.cluster.api.infrastructure import SimulatedCluster, SimulatedMachin
 from kapstan.cluster.api.infrastructure.simulatedcluster import SimulatedClusterSpec
 from kapstan.cluster.api.infrastructure.simulatedmachine import Failure, SimulatedMachineSpec
 from kapstan.cluster.api.infrastructure.timing import Timing
+from kapstan.cluster.infrastructure.simulated.machine import boot
 from kapstan.cluster.management.following import is_available
 from kapstan.k8s.core_v1 import Node, Secret
 from kapstan.machinery.codec import to_yaml
 from kapstan.machinery.conditions import find, is_true
+from kapstan.machinery.errors import Invalid
 from kapstan.machinery.meta import Quantity
 
 HOUR = Timing(delay_seconds=3600)
+HOUR_LONG = timedelta(hours=1)
 
 
 def says(type: str, status: str, reason: str = "") -> Any:
@@ -71,11 +76,22 @@ async def test_a_cluster_is_available_and_leaves_nothing_behind(site: Site) -> N
         assert not await site.client.list(Secret, site.namespace)
 
 
-async def test_bootstrap_data_is_waited_for(site: Site) -> None:
+async def test_bootstrap_data_is_waited_for(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Secret with the cluster's label wakes whoever waits for it; nobody looks for it."""
+    monkeypatch.setattr(boot, "_LOOK_AGAIN", HOUR_LONG)
     await site.cluster()
     await site.machine("m", bootstrap=Bootstrap(data_secret_name="later"))
     waiting = await site.eventually(SimulatedMachine, "m", says("Ready", "False", "WaitingForBootstrapData"))
     assert "Secret later with bootstrap data does not exist" in to_yaml(waiting)
+    later = site.named("later", **{CLUSTER_NAME: "c"})
+    await site.client.create(Secret(metadata=later, data={"value": b""}))
+    await site.eventually(Machine, "m", running)
+
+
+async def test_bootstrap_data_that_nobody_labelled_are_found(site: Site) -> None:
+    await site.cluster()
+    await site.machine("m", bootstrap=Bootstrap(data_secret_name="later"))
+    await site.eventually(SimulatedMachine, "m", says("Ready", "False", "WaitingForBootstrapData"))
     await site.client.create(Secret(metadata=site.named("later"), data={"value": b""}))
     await site.eventually(Machine, "m", running)
 
@@ -151,7 +167,8 @@ async def test_what_is_paused_is_left_as_it_is(site: Site) -> None:
     await site.eventually(SimulatedCluster, "c", says("Paused", "False"))
 
 
-async def test_a_template_says_what_its_machines_will_have(site: Site) -> None:
+async def test_a_template_says_what_its_machines_will_have_and_is_replaced_not_changed(site: Site) -> None:
+    """Its metadata may change, and a topology controller may try what would become of it."""
     spec = {"template": {"spec": {"capacity": {"cpu": "8", "example.com/gpu": "1"}}}}
     document = {
         "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
@@ -161,3 +178,14 @@ async def test_a_template_says_what_its_machines_will_have(site: Site) -> None:
     await site.client.create(document | {"metadata": {"name": "t", "namespace": site.namespace}})
     template = await site.eventually(SimulatedMachineTemplate, "t", lambda t: t.status.capacity)
     assert template.status.capacity == {"cpu": Quantity("8"), "example.com/gpu": Quantity("1")}
+    change = {"spec": {"template": {"spec": {"capacity": {"cpu": "4"}}}}}
+    with pytest.raises(Invalid, match="a template cannot be changed; make another") as refused:
+        await site.client.patch(template, Patch.merge(change))
+    assert refused.value.causes[0].field == "spec.template.spec"
+    with pytest.raises(Invalid):
+        await site.client.patch(template, Patch.merge(change), dry_run=True)
+    annotations = {"topology.cluster.x-k8s.io/dry-run": ""}
+    await site.client.patch(template, Patch.merge({"metadata": {"annotations": annotations}}))
+    await site.client.patch(template, Patch.merge(change), dry_run=True)
+    with pytest.raises(Invalid):
+        await site.client.patch(template, Patch.merge(change))

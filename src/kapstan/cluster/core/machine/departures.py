@@ -1,7 +1,7 @@
 """Departures: machines that are being deleted, and what of their workload cluster is watched until they are gone.
 
-While a node is drained its pods are followed, and while volumes are detached the attachments of the cluster; each
-change wakes the machine. It is forgotten with the machine.
+While a node is drained its pods are followed, and budgets if they stand in the way; while volumes are detached, the
+attachments of the cluster. Each change wakes the machine. All is forgotten with the machine.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 from kapstan.cluster.remote.connection import Connection, Follower
 from kapstan.k8s.core_v1 import Pod
+from kapstan.k8s.policy_v1 import PodDisruptionBudget
 from kapstan.k8s.storage_v1 import VolumeAttachment
 from kapstan.machinery.gvk import ObjectKey
 from kapstan.runtime.scope import Scope
@@ -25,6 +26,7 @@ class _Departure:
 
     def __init__(self) -> None:
         self.pods: Follower | None = None
+        self.budgets: Follower | None = None
         self.daemon_sets: set[ObjectKey] = set()  # that are known to exist
         self.node_deletion: float | None = None  # when it was first tried
 
@@ -59,11 +61,21 @@ class Departures:
         """DaemonSets that are known to exist; whoever finds another adds it."""
         return self._departures.setdefault(machine, _Departure()).daemon_sets
 
+    def follow_budgets(self, connection: Connection, machine: ObjectKey) -> None:
+        """A pod may not leave at present: when a PodDisruptionBudget changes, the machine is woken."""
+        departure = self._departures.setdefault(machine, _Departure())
+        if departure.budgets is None or not departure.budgets.open:
+            departure.budgets = connection.follow(PodDisruptionBudget, Scope(), lambda: self.channel.send(machine))
+
     def drained(self, machine: ObjectKey) -> None:
+        """Nothing is to leave any more."""
         departure = self._departures.get(machine)
-        if departure is not None and departure.pods is not None:
-            departure.pods.close()
-            departure.pods = None
+        if departure is None:
+            return
+        for follower in (departure.pods, departure.budgets):
+            if follower is not None:
+                follower.close()
+        departure.pods = departure.budgets = None
 
     # --- Volumes ----------------------------------------------------------------------------------------------------
 

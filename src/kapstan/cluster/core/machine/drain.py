@@ -1,15 +1,17 @@
-"""Drain: the node is cordoned, its pods are asked to leave, and each that leaves wakes the machine."""
+"""Drain: the node is cordoned and its pods are asked to leave. Each that leaves wakes the machine, and so does a budget
+that changes, if one stood in the way."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from kapstan.client.interface import Patch, metadata_of
 from kapstan.cluster.api.core import MachineDrainRule
 from kapstan.cluster.core.deletion import Stage
 from kapstan.cluster.core.machine.eviction import evict, plan
-from kapstan.cluster.core.machine.podfilter import Judge, Judged, daemon_set_of, rules_for
+from kapstan.cluster.core.machine.podfilter import Judge, Judged, daemon_set_of, lost_at, rules_for
 from kapstan.cluster.core.machine.scope import Scope
 from kapstan.cluster.remote.connection import Connection
 from kapstan.cluster.skeleton.reasons import Reason
@@ -20,8 +22,8 @@ from kapstan.machinery.gvk import ObjectKey
 
 __all__ = ("NoAnswer", "drain_node", "is_unreachable", "judged_pods")
 
-# Seconds until an eviction that was refused is asked for again: nothing tells when a budget allows it.
-_RETRY = 5.0
+# Seconds until an eviction that was refused is asked for again, if no budget has changed: there are other reasons.
+_RETRY = 20.0
 # The kubelet of an unreachable node cannot end pods, so there is no use in waiting for them.
 _UNREACHABLE_GRACE = 1
 _READING = 10.0  # seconds that reading the pods of a node may take
@@ -45,8 +47,18 @@ async def drain_node(scope: Scope, connection: Connection, since: datetime) -> S
     await evict(connection.live, evictions, grace_period=_UNREACHABLE_GRACE if unreachable else None)
     if evictions.done:
         return None
-    retry = _RETRY if evictions.failed or unreachable else 0
-    return Stage(Reason.DRAINING_NODE, evictions.message(since), retry)
+    if evictions.failed:
+        scope.departures.follow_budgets(connection, machine.key)
+    times = [_RETRY] if evictions.failed else []
+    times += _until_lost(evictions.leaving) if unreachable else []
+    return Stage(Reason.DRAINING_NODE, evictions.message(since), min(times, default=0))
+
+
+def _until_lost(pods: Iterable[Pod]) -> list[float]:
+    """Seconds until each of these pods is given up. That one is leaving may have yet to be heard of, which wakes us."""
+    now = datetime.now(UTC)
+    times = [time for pod in pods if (time := lost_at(pod)) is not None]
+    return [max((time - now).total_seconds(), 0) + 0.05 for time in times]
 
 
 async def judged_pods(scope: Scope, connection: Connection, node: Node) -> list[Judged]:

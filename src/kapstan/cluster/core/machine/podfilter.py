@@ -6,7 +6,7 @@ The order of the rules is Cluster API's, which is kubectl's with two more: a lab
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from kapstan.cluster.api.core import Cluster, Machine, MachineDrainRule
@@ -18,11 +18,11 @@ from kapstan.machinery.gvk import ObjectKey
 from kapstan.machinery.labels import InvalidSelector, from_label_selector
 from kapstan.machinery.meta import LabelSelector
 
-__all__ = ("BadRule", "Judge", "Judged", "daemon_set_of", "is_finished", "rules_for")
+__all__ = ("BadRule", "Judge", "Judged", "daemon_set_of", "is_finished", "lost_at", "rules_for")
 
 _STATIC = "kubernetes.io/config.mirror"
 # Pods of a node that nobody can reach never end; so long after they should have, they are ignored.
-_LOST_AFTER = 1
+_LOST_AFTER = timedelta(seconds=2)
 
 
 class BadRule(KapstanError):
@@ -71,8 +71,8 @@ class Judge:
         return Judged(pod, behavior, order, warning)
 
     def _is_lost(self, pod: Pod) -> bool:
-        gone = pod.metadata.deletion_timestamp
-        return self._unreachable and gone is not None and int((self._now - gone).total_seconds()) > _LOST_AFTER
+        lost = lost_at(pod)
+        return self._unreachable and lost is not None and lost <= self._now
 
     def _asked(self, pod: Pod) -> tuple[DrainBehavior, int]:
         """What the label of the pod or the first rule that matches it asks for."""
@@ -94,6 +94,12 @@ class Judge:
             and _matches(rule, selection.namespace_selector, namespace)
             for selection in rule.spec.pods
         )
+
+
+def lost_at(pod: Pod) -> datetime | None:
+    """When nobody waits any longer for a pod to end, if its node cannot be reached; None if it was not asked to."""
+    ends = pod.metadata.deletion_timestamp
+    return ends + _LOST_AFTER if ends is not None else None
 
 
 def rules_for(machine: Machine, cluster: Cluster, rules: Sequence[MachineDrainRule]) -> list[MachineDrainRule]:

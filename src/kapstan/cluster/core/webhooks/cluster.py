@@ -13,8 +13,8 @@ from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.api.core.cluster import NetworkRanges
 from kapstan.cluster.core.versions import Version, compare, parse
 from kapstan.cluster.core.webhooks.machine import version_errors
-from kapstan.cluster.core.webhooks.refusal import refuse
 from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.refusal import refuse
 from kapstan.machinery.names import label_value_errors
 from kapstan.machinery.validation import FieldError, Path
 from kapstan.runtime.webhook.declaration import defaulter, validator

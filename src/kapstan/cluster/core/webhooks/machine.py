@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kapstan.cluster.api.core import Machine
 from kapstan.cluster.api.core.common import DeletionTimeouts
 from kapstan.cluster.core.versions import parse_strict
-from kapstan.cluster.core.webhooks.refusal import refuse
 from kapstan.cluster.core.webhooks.taints import taint_errors
 from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.refusal import refuse
 from kapstan.machinery.validation import FieldError, Path
 from kapstan.runtime.webhook.declaration import defaulter, validator
 

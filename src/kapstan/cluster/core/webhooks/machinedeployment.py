@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kapstan.cluster.api.core import MachineDeployment
 from kapstan.cluster.api.core.machinedeployment import RollingUpdate, Rollout, RolloutStrategy
 from kapstan.cluster.core.machinedeployment.rollout import share
-from kapstan.cluster.core.webhooks.refusal import refuse
 from kapstan.cluster.core.webhooks.workers import default_workers, worker_errors
 from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.refusal import refuse
 from kapstan.machinery.codec import decode
 from kapstan.machinery.meta import IntOrString
 from kapstan.machinery.names import label_value_errors

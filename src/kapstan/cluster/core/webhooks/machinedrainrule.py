@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kapstan.cluster.api.core import MachineDrainRule
-from kapstan.cluster.core.webhooks.refusal import refuse
+from kapstan.cluster.skeleton.refusal import refuse
 from kapstan.machinery.codec import to_builtins
 from kapstan.machinery.labels import InvalidSelector, from_label_selector
 from kapstan.machinery.meta import LabelSelector

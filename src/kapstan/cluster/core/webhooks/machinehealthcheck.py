@@ -8,8 +8,8 @@ from kapstan.cluster.api.core import MachineHealthCheck
 from kapstan.cluster.api.core.common import HealthChecks, RemediationTrigger
 from kapstan.cluster.core.machinehealthcheck.health import DEFAULT_NODE_STARTUP_TIMEOUT
 from kapstan.cluster.core.machinehealthcheck.limits import is_share
-from kapstan.cluster.core.webhooks.refusal import refuse
 from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.refusal import refuse
 from kapstan.machinery.codec import to_builtins
 from kapstan.machinery.labels import InvalidSelector, from_label_selector
 from kapstan.machinery.meta import LabelSelector

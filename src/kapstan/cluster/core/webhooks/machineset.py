@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kapstan.cluster.api.core import MachineSet
-from kapstan.cluster.core.webhooks.refusal import refuse
 from kapstan.cluster.core.webhooks.workers import default_workers, worker_errors
 from kapstan.cluster.skeleton import labels
+from kapstan.cluster.skeleton.refusal import refuse
 from kapstan.machinery.codec import decode
 from kapstan.runtime.webhook.admission import AdmissionRequest
 from kapstan.runtime.webhook.declaration import defaulter, validator

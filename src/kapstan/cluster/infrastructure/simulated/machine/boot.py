@@ -19,8 +19,8 @@ from kapstan.runtime.reconcile import Outcome, Result
 
 __all__ = ("boot", "booted_at", "hold")
 
-# Nobody is told of a Secret without the cluster's label, which a user may well have made.
-_LOOK_AGAIN = timedelta(seconds=5)
+# A Secret with the cluster's label wakes us. One that a user made without it has to be looked for.
+_LOOK_AGAIN = timedelta(seconds=10)
 _NETWORK = int(IPv4Address("10.0.0.0"))
 _HOSTS = 2**24 - 2
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
+from kapstan.client.interface import PartialObjectMetadata
 from kapstan.cluster.api.core.cluster import Cluster
 from kapstan.cluster.api.core.machine import Machine
 from kapstan.cluster.api.infrastructure.group import GROUP
@@ -20,7 +21,7 @@ from kapstan.cluster.infrastructure.simulated.machine.node import run_node
 from kapstan.cluster.infrastructure.simulated.machine.scope import Scope
 from kapstan.cluster.infrastructure.simulated.machine.status import observe
 from kapstan.cluster.infrastructure.simulated.owner import owner_name
-from kapstan.cluster.remote.clustercache import ClusterCache
+from kapstan.cluster.remote.clustercache import SECRETS, ClusterCache
 from kapstan.cluster.remote.sources import ConnectionSource
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.draft import Draft
@@ -53,15 +54,17 @@ def _said_to_computers(cluster: Cluster) -> object:
     return cluster.spec.paused, initialization and initialization.infrastructure_provisioned
 
 
-@controller(SimulatedMachine, reads=[Cluster, Machine], max_concurrent_reconciles=100)
+@controller(SimulatedMachine, reads=[Cluster, Machine, SECRETS], max_concurrent_reconciles=100)
 @rbac(GROUP, "simulatedmachines;simulatedmachines/status", verbs="get;list;watch;patch")
-@rbac("", "secrets", verbs="get;patch")
+@rbac("", "secrets", verbs="get;list;watch;patch")
 class SimulatedMachineReconciler(Reconciler[SimulatedMachine]):
     """Reconciles SimulatedMachines."""
 
     def __init__(self, client: CachedClient, clusters: ClusterCache, computers: Computers) -> None:
         self._clusters, self._computers = clusters, computers
         self._store = client.cache.factory.shared(SimulatedMachine).store
+        self._machines = client.cache.factory[Machine]
+        self._machines.add_index(_DATA, _data_secret)
 
     async def reconcile(self, computer: SimulatedMachine) -> Outcome:
         name = owner_name(computer, "Machine")
@@ -93,8 +96,13 @@ class SimulatedMachineReconciler(Reconciler[SimulatedMachine]):
     @watches(Machine, when=generation_changed)
     def computer_of(self, machine: Machine) -> Iterable[ObjectKey]:
         """Its bootstrap data, its version."""
-        ref = machine.spec.infrastructure_ref
-        return [ObjectKey(machine.namespace, ref.name)] if (ref.api_group, ref.kind) == _KIND else []
+        return _computer_of(machine)
+
+    @watches(SECRETS, when=lambda change: change.created)
+    def waiting_for(self, secret: PartialObjectMetadata) -> Iterable[ObjectKey]:
+        """Bootstrap data that come after the machine: whoever made it knew only their name."""
+        found = self._machines.lister().by_index(_DATA, secret.name)
+        return [key for machine in found if machine.namespace == secret.namespace for key in _computer_of(machine)]
 
     @watches(Cluster, when=_concerns_computers)
     def computers_of(self, cluster: Cluster) -> Iterable[ObjectKey]:
@@ -107,5 +115,18 @@ class SimulatedMachineReconciler(Reconciler[SimulatedMachine]):
 
 
 _KIND = (GROUP, "SimulatedMachine")
+_DATA = "bootstrap data"
+
+
+def _computer_of(machine: Machine) -> list[ObjectKey]:
+    ref = machine.spec.infrastructure_ref
+    return [ObjectKey(machine.namespace, ref.name)] if (ref.api_group, ref.kind) == _KIND else []
+
+
+def _data_secret(machine: Machine) -> list[str]:
+    name = machine.spec.bootstrap.data_secret_name
+    return [name] if name else []
+
+
 _PHASES: tuple[Phase[Scope], ...] = (boot, hold, run_node)
 _DELETION: tuple[Phase[Scope], ...] = (delete_computer,)
