@@ -8,12 +8,16 @@ __all__ = ("manager",)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
+@click.option(
+    "--providers", metavar="NAMES", default="", help="Run only these: core, hosted, simulated.  [default: all]"
+)
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
-def manager(flags: tuple[str, ...]) -> None:
+def manager(providers: str, flags: tuple[str, ...]) -> None:
     """Run the controllers in a pod of the management cluster.
 
     FLAGS are those of every manager, such as --leader-elect; `kapstan manager -- --help` shows them.
     """
     from kapstan.cluster.management.incluster import run_manager
+    from kapstan.cluster.management.providers import ALL, providers_named
 
-    run_manager(flags)
+    run_manager(flags, providers_named(providers) if providers else ALL)

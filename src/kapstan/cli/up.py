@@ -39,10 +39,22 @@ Examples:
 )
 @click.option("--kubeconfig", default="", metavar="FILE", help="Run the controllers on this cluster instead.")
 @click.option("--context", default="", metavar="NAME", help="With --kubeconfig: its context.")
+@click.option(
+    "--providers", metavar="NAMES", default="", help="Run only these: core, hosted, simulated.  [default: all]"
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show what controllers do.")
-def up(data_dir: Path | None, bind_address: str, port: int, kubeconfig: str, context: str, verbose: bool) -> None:
+def up(
+    data_dir: Path | None,
+    bind_address: str,
+    port: int,
+    kubeconfig: str,
+    context: str,
+    providers: str,
+    verbose: bool,
+) -> None:
     """Run a management plane: an API server with all kinds, and all controllers, in this process.
 
+    With fewer --providers, others do the rest, such as Cluster API's own in Go: they meet in the API only.
     Ctrl-C stops it; everything is kept, and is there again the next time.
     """
     if context and not kubeconfig:
@@ -52,7 +64,7 @@ def up(data_dir: Path | None, bind_address: str, port: int, kubeconfig: str, con
 
     folder = (data_dir or data_folder()).absolute()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(_run(folder, bind_address, port, kubeconfig, context))
+        runner.run(_run(folder, bind_address, port, kubeconfig, context, providers))
 
 
 def log_to_terminal(*, verbose: bool) -> None:
@@ -63,15 +75,20 @@ def log_to_terminal(*, verbose: bool) -> None:
     logging.getLogger("kapstan.apiserver.access").setLevel(logging.WARNING)
 
 
-async def _run(folder: Path, host: str, port: int, kubeconfig: str, context: str) -> None:
+async def _run(folder: Path, host: str, port: int, kubeconfig: str, context: str, providers: str) -> None:
     from kapstan.client import Config
     from kapstan.cluster.management import management_plane
+    from kapstan.cluster.management.providers import ALL, providers_named
     from kapstan.components.progress import ConsoleReporter
 
     began = time.monotonic()
     stop = _on_signals()
     config = Config.load(kubeconfig, context=context) if kubeconfig else None
-    async with management_plane(folder, config=config, host=host, port=port, reporter=ConsoleReporter()) as plane:
+    chosen = providers_named(providers) if providers else ALL
+    plane_of = management_plane(
+        folder, config=config, host=host, port=port, providers=chosen, reporter=ConsoleReporter()
+    )
+    async with plane_of as plane:
         click.echo(f"The management plane runs at {plane.url} (ready in {time.monotonic() - began:.1f} s).")
         if config is None:
             click.echo(f"Data are kept in {folder}.")

@@ -7,15 +7,14 @@ cert-manager. Hosted control planes listen on the pod's address.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
 from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
 from kapstan.cluster.core.controllers import SCOPES
-from kapstan.cluster.management.controllers import add_all_controllers
-from kapstan.cluster.management.kinds import WEBHOOKS
+from kapstan.cluster.management.providers import ALL, Provider, add_providers, webhooks_of
 from kapstan.machinery.gvk import ObjectKey
 from kapstan.runtime.manager import Manager
 from kapstan.runtime.process import run_process
@@ -29,16 +28,16 @@ _DATA = Path("/var/lib/kapstan")
 _LOOPBACK = "127.0.0.1"
 
 
-def run_manager(arguments: Sequence[str]) -> None:
-    """Run the controllers until a signal says stop, as flags and the environment want it."""
+def run_manager(arguments: Sequence[str], providers: Collection[Provider] = ALL) -> None:
+    """Run the controllers of these providers until a signal says stop, as flags and the environment want it."""
     namespace = os.environ.get("POD_NAMESPACE", _NAMESPACE)
     manager = Manager.from_flags(
         arguments, leader_election_id=ELECTION, leader_election_namespace=namespace, scopes=SCOPES
     )
     if manager.options.webhooks:
         manager.sign_webhooks(webhook_authority(namespace))
-    manager.add(*WEBHOOKS)
-    run_process(lambda: _run(manager), manager.stop, manager.options)
+    manager.add(*webhooks_of(providers))
+    run_process(lambda: _run(manager, providers), manager.stop, manager.options)
 
 
 def webhook_authority(namespace: str) -> AuthorityOptions:
@@ -51,12 +50,12 @@ def webhook_authority(namespace: str) -> AuthorityOptions:
     )
 
 
-async def _run(manager: Manager) -> None:
+async def _run(manager: Manager, providers: Collection[Provider]) -> None:
     folder = Path(os.environ.get("KAPSTAN_DATA", _DATA))
     address = os.environ.get("POD_IP", _LOOPBACK)
     async with AsyncExitStack() as stack:
         processes = await stack.enter_async_context(ProcessRuntime(folder / "hosted", address=address))
         stack.push_async_callback(processes.stop)
         simulated = await stack.enter_async_context(SimulatedRuntime(folder / "simulated", address=address))
-        add_all_controllers(manager, {"Process": processes, "Simulated": simulated})
+        add_providers(manager, providers, {"Process": processes, "Simulated": simulated})
         await manager.start()

@@ -10,7 +10,7 @@ hosted control planes need. When the block ends nothing runs any more; all data 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -23,9 +23,8 @@ from kapstan.cluster.controlplane.hosted.runtime.interface import Runtime
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
 from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
 from kapstan.cluster.core.controllers import SCOPES
-from kapstan.cluster.management.controllers import add_all_controllers
 from kapstan.cluster.management.installing import install
-from kapstan.cluster.management.kinds import KINDS, WEBHOOKS
+from kapstan.cluster.management.providers import ALL, Provider, add_providers, kinds_of, webhooks_of
 from kapstan.cluster.management.webhooks import LOOPBACK, Address, address, is_local, made_known
 from kapstan.components.progress import QuietReporter, Reporter
 from kapstan.machinery.codec import to_yaml
@@ -66,12 +65,13 @@ async def management_plane(
     host: str = LOOPBACK,
     port: int = 0,
     namespaces: tuple[str, ...] = (),
+    providers: Collection[Provider] = ALL,
     reporter: Reporter | None = None,
 ) -> AsyncIterator[ManagementPlane]:
     """Run a management plane inside the block, which begins when its controllers work.
 
     With a `config` the controllers run on that cluster; else on an embedded API server at `host` and `port`. They look
-    after `namespaces`, or after all.
+    after `namespaces`, or after all. With fewer `providers`, others do the rest.
     """
     reporter = reporter or QuietReporter()
     async with AsyncExitStack() as stack:
@@ -80,10 +80,11 @@ async def management_plane(
             with reporter.step("Starting the API server"):
                 config = await _embedded(stack, folder, host, port)
         client = await stack.enter_async_context(Client(config, field_manager="kapstan"))
-        with reporter.step(f"Installing {len(KINDS)} kinds"):
-            await install(client, KINDS)
+        kinds = kinds_of(providers)
+        with reporter.step(f"Installing {len(kinds)} kinds"):
+            await install(client, kinds)
         with reporter.step("Starting controllers"):
-            manager = await _manager(stack, folder, config, namespaces, client, reporter)
+            manager = await _manager(stack, folder, config, namespaces, providers, client, reporter)
         yield ManagementPlane(folder, config, client, manager)
 
 
@@ -104,6 +105,7 @@ async def _manager(
     folder: Path,
     config: Config,
     namespaces: tuple[str, ...],
+    providers: Collection[Provider],
     client: Client,
     reporter: Reporter,
 ) -> Manager:
@@ -117,12 +119,13 @@ async def _manager(
     else:
         reporter.line("Webhooks are not served: the API server runs on another machine and cannot call this one.")
     manager = Manager(config, options)
-    add_all_controllers(manager, await _runtimes(stack, folder))
+    add_providers(manager, providers, await _runtimes(stack, folder))
+    webhooks = webhooks_of(providers)
     if place is not None:
-        manager.add(*WEBHOOKS)
+        manager.add(*webhooks)
     await stack.enter_async_context(manager.running())
     if place is not None:
-        await stack.enter_async_context(made_known(client, WEBHOOKS, place))
+        await stack.enter_async_context(made_known(client, webhooks, place))
     return manager
 
 

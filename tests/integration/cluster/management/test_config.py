@@ -13,9 +13,9 @@ from kapstan.client import Client
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
 from kapstan.cluster.core.controllers import SCOPES
-from kapstan.cluster.management.controllers import add_all_controllers
 from kapstan.cluster.management.following import is_available
 from kapstan.cluster.management.kinds import KINDS
+from kapstan.cluster.management.providers import ALL, add_providers
 from kapstan.cluster.templates.flavors import flavor
 from kapstan.cluster.templates.rendering import documents_of
 from kapstan.components import assets
@@ -72,7 +72,7 @@ async def test_the_roles_suffice_for_a_cluster(env: Environment, tmp_path: Path)
     await _bind(env.client, user)
     manager = Manager(env.user(user), ManagerOptions(scopes=SCOPES, namespaces=(namespace,)))
     async with SimulatedRuntime(tmp_path / "simulated") as simulated:
-        add_all_controllers(manager, {"Simulated": simulated})
+        add_providers(manager, ALL, {"Simulated": simulated})
         async with manager.running():
             for document in documents_of(flavor("simulated"), {"CLUSTER_NAME": "c", "NAMESPACE": namespace}):
                 await env.client.create(document)
