@@ -8,9 +8,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from benchmarks.document import replace_section, section_of
+from benchmarks.report import Report
 
 SUITES = {
     "runtime": "ours, controller-runtime and kopf on one kube-apiserver",
@@ -38,12 +40,19 @@ def main() -> None:
 
 def _run(name: str, objects: int, markdown: Path | None) -> None:
     suite = importlib.import_module(f"benchmarks.{name}")
-    reports = list(asyncio.run(suite.run(objects)))
-    for report in reports:
-        report.show()
+    reports = asyncio.run(_shown(suite.run(objects)))
     if markdown is not None:
         command = f"python -m benchmarks {name} --objects {objects}"
         replace_section(markdown, name, section_of(suite, command, reports))
+
+
+async def _shown(reports: AsyncIterator[Report]) -> list[Report]:
+    """Each as soon as it is there: the later ones may take long."""
+    shown = []
+    async for report in reports:
+        report.show()
+        shown.append(report)
+    return shown
 
 
 if __name__ == "__main__":

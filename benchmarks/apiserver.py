@@ -13,7 +13,7 @@ import ssl
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class _Server:
         return sum(cpu_of(pid) for pid in self.pids)
 
 
-async def run(objects: int) -> Iterable[Report]:
+async def run(objects: int) -> AsyncIterator[Report]:
     load = load_program()
     report = Report(f"API servers: {objects:,} ConfigMaps of about 1 kB", [OURS, DISK, KUBE])
     results: dict[str, dict[tuple[str, str], float]] = {}
@@ -58,9 +58,10 @@ async def run(objects: int) -> Iterable[Report]:
                 results[name] = await _measured(server, str(load), objects)
     for measure, unit in results[OURS]:
         report.add(measure, unit, {name: values[measure, unit] for name, values in results.items()})
+    yield report
     clusters = Report(f"Logical clusters: {_CLUSTERS} more in one process, each idle", [OURS])
     clusters.add("memory each", "kB", {OURS: await _per_cluster()})
-    return [report, clusters]
+    yield clusters
 
 
 async def _measured(server: _Server, load: str, objects: int) -> dict[tuple[str, str], float]:
@@ -118,6 +119,7 @@ async def _kube(folder: Path) -> AsyncIterator[_Server]:
     try:
         began = time.monotonic()
         await plane.start()
+        await _answers(plane.kubeconfig_file)
         seconds = time.monotonic() - began
         await plane.wait_ready()
         yield _Server(plane.kubeconfig_file, [p.pid for p in plane.processes.values() if p.pid], seconds)

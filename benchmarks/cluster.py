@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,8 @@ COUNTS = (1, 10, 100, 500)
 _PATIENCE = 3600.0  # seconds
 
 
-async def run(objects: int) -> Iterable[Report]:
+async def run(objects: int) -> AsyncIterator[Report]:
     """One report for each number of clusters; with fewer than the usual 10,000 objects, fewer clusters."""
-    reports = []
     for count in COUNTS:
         if count > 1 and count > objects // 20:
             break
@@ -39,8 +38,7 @@ async def run(objects: int) -> Iterable[Report]:
             results[KUBE] = await _measured(count, [str(plane.kubeconfig_file)], pids)
         for measure, unit in results[EMBEDDED]:
             report.add(measure, unit, {name: values[measure, unit] for name, values in results.items()})
-        reports.append(report)
-    return reports
+        yield report
 
 
 async def _measured(count: int, arguments: Sequence[str], servers: Sequence[int]) -> dict[tuple[str, str], float]:

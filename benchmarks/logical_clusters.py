@@ -7,18 +7,17 @@ import gc
 import sys
 
 from benchmarks.processes import resident_of
-from kapstan.apiserver.bootstrap import new_cluster
 from kapstan.apiserver.server import Server
 
 
 async def main(count: int) -> None:
     async with Server() as server:
         for number in range(10):
-            await server.add(await new_cluster(f"first-{number}"))
+            await server.add(await server.new_cluster(f"first-{number}"))
         gc.collect()
         before = resident_of()
         for number in range(count):
-            await server.add(await new_cluster(f"cluster-{number}"))
+            await server.add(await server.new_cluster(f"cluster-{number}"))
         gc.collect()
         print((resident_of() - before) * 1024 / count)
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -44,7 +44,7 @@ Measure: TypeAlias = tuple[str, str]
 Found: TypeAlias = dict[Measure, float]
 
 
-async def run(objects: int) -> Iterable[Report]:
+async def run(objects: int) -> AsyncIterator[Report]:
     programs = {
         OURS: [sys.executable, "-m", "benchmarks.kapstan_program"],
         GO: [str(controller_runtime())],
@@ -66,7 +66,8 @@ async def run(objects: int) -> Iterable[Report]:
     report = Report(f"Operators: {objects:,} objects on one kube-apiserver, median of {_ROUNDS} rounds", [*programs])
     for (what, unit), values in found.items():
         report.add(what, unit, {name: statistics.median(of_rounds) for name, of_rounds in values.items()})
-    return [report, small]
+    yield report
+    yield small
 
 
 class _Bench:
