@@ -1,0 +1,156 @@
+"""Cluster API's managers as processes on an API server, with their kinds and webhooks.
+
+    async with managers(client, kubeconfig, folder, ("core", "bootstrap")) as running:
+        running["core"].pid
+
+What kustomize and cert-manager do where they are deployed is done here: CRDs get the contract's labels and say who
+converts them, webhooks are called at an address of this machine, with a certificate of ours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from benchmarks.peers.capi.build import PROVIDERS, Built, build
+from kapstan.client import Client
+from kapstan.components.guard import Guard
+from kapstan.components.ports import free_ports
+from kapstan.components.process import Command, Process
+from kapstan.machinery.errors import KapstanError
+from kapstan.machinery.pki import Usage, new_ca
+from kapstan.testing.installing import install, read_documents
+
+__all__ = ("managers",)
+
+Document: TypeAlias = dict[str, Any]
+
+_HOST = "127.0.0.1"
+_CONTRACTS = {"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"}
+_PATIENCE = 120.0  # seconds
+
+
+class _Place(Struct, frozen=True):
+    """Where a manager listens, and how its callers know it."""
+
+    webhooks: int
+    health: int
+    certificates: Path
+    ca_bundle: str
+
+    def client_config(self, path: str) -> Document:
+        return {"url": f"https://{_HOST}:{self.webhooks}{path}", "caBundle": self.ca_bundle}
+
+
+@asynccontextmanager
+async def managers(
+    client: Client,
+    kubeconfig: Path,
+    folder: Path,
+    providers: Iterable[str] = tuple(PROVIDERS),
+    *,
+    flags: Iterable[str] = (),
+) -> AsyncIterator[Mapping[str, Process]]:
+    """Have these providers work inside the block, on the API server of `client` and of the kubeconfig file.
+
+    Their logs are in the folder. Afterwards their webhooks are no longer known; their kinds stay.
+    """
+    built = await asyncio.to_thread(build)
+    places = {provider: _place(folder / provider) for provider in providers}
+    for provider, place in places.items():
+        await install(client, [_definition(one, place) for one in _documents(*built.definitions(provider))])
+    configurations: list[Document] = []
+    guard = Guard(folder)
+    running = {name: _process(built, name, place, kubeconfig, folder, flags) for name, place in places.items()}
+    try:
+        for process in running.values():
+            await process.start()
+        for provider, process in running.items():
+            await process.wait_ready(_PATIENCE)
+            for document in _documents(built.webhooks(provider)):
+                configurations.append(_configuration(document, provider, places[provider]))
+                await client.apply(configurations[-1], force=True)
+        yield running
+    finally:
+        await _forget(client, configurations)
+        for process in running.values():
+            await process.stop()
+        guard.release()
+
+
+def _documents(*files: Path) -> list[Document]:
+    return [document for file in files for document in read_documents(file) if document]
+
+
+def _place(folder: Path) -> _Place:
+    authority = new_ca("webhooks")
+    serving = authority.issue("webhooks", ip_addresses=(_HOST,), usages=[Usage.SERVER])
+    folder.mkdir(mode=0o700, parents=True)
+    (folder / "tls.crt").write_bytes(serving.cert_pem)
+    (folder / "tls.key").touch(mode=0o600)
+    (folder / "tls.key").write_bytes(serving.key_pem)
+    webhooks, health = free_ports(2)
+    return _Place(webhooks, health, folder, base64.b64encode(authority.cert_pem).decode())
+
+
+def _process(built: Built, name: str, place: _Place, kubeconfig: Path, folder: Path, flags: Iterable[str]) -> Process:
+    argv = (
+        str(built.program(name)),
+        f"--kubeconfig={kubeconfig}",
+        f"--webhook-port={place.webhooks}",
+        f"--webhook-cert-dir={place.certificates}",
+        f"--health-addr={_HOST}:{place.health}",
+        "--diagnostics-address=0",
+        "--insecure-diagnostics=true",
+        *flags,
+    )
+
+    async def probe() -> str | None:
+        return await _readyz(place.health)
+
+    return Process(name, Command(argv, {"POD_IP": _HOST, "POD_NAMESPACE": "default"}), folder, probe=probe)
+
+
+async def _readyz(port: int) -> str | None:
+    """None if a manager is ready, else why not."""
+    try:
+        reader, writer = await asyncio.open_connection(_HOST, port)
+    except OSError as error:
+        return str(error)
+    try:
+        writer.write(f"GET /readyz HTTP/1.1\r\nHost: {_HOST}\r\nConnection: close\r\n\r\n".encode())
+        status = (await reader.readline()).decode(errors="replace").strip()
+    except OSError as error:
+        return str(error)
+    finally:
+        writer.transport.abort()
+    return None if " 200 " in f"{status} " else f"/readyz says {status}"
+
+
+def _definition(document: Document, place: _Place) -> Document:
+    """A CRD with what kustomize would add."""
+    if not document["spec"]["group"].startswith(("cluster.", "addons.", "ipam.", "runtime.")):
+        document["metadata"]["labels"] = document["metadata"].get("labels", {}) | _CONTRACTS
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": place.client_config("/convert")}
+    document["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+    return document
+
+
+def _configuration(document: Document, provider: str, place: _Place) -> Document:
+    """A webhook configuration of a provider's own name, calling it on this machine."""
+    document["metadata"]["name"] = f"capi-{provider}-{document['metadata']['name']}"
+    for webhook in document["webhooks"]:
+        webhook["clientConfig"] = place.client_config(webhook["clientConfig"]["service"]["path"])
+    return document
+
+
+async def _forget(client: Client, configurations: Iterable[Document]) -> None:
+    for configuration in configurations:
+        with suppress(KapstanError):  # an API server that is gone calls nobody
+            await client.delete(configuration)
