@@ -50,7 +50,8 @@ class InformerFactory:
         scope: Scope | None = None,
         scopes: Mapping[Kind[Any], Scope] | None = None,
     ) -> None:
-        """`scope` is what is cached of a kind, `scopes` says it for single kinds."""
+        """`scope` is what is cached of a kind. `scopes` says it for single kinds; they have the namespaces of `scope`
+        unless they name their own."""
         self.client = client
         self._scope = scope or Scope()
         self._scopes = {gvk_of(kind): of_kind for kind, of_kind in (scopes or {}).items()}
@@ -107,7 +108,7 @@ class InformerFactory:
 
     def _make(self, kind: Kind[Any]) -> SharedInformer:
         key = _Key(gvk_of(kind), isinstance(kind, MetadataOf))
-        scope = self._scopes.get(key.gvk, self._scope)
+        scope = self._scopes.get(key.gvk, self._scope).within(self._scope.namespaces)
         informer = self._informers[key] = SharedInformer(key.gvk, scope=scope, metadata_only=key.metadata_only)
         if self._group is not None:
             self._start(key, informer)

@@ -47,7 +47,7 @@ class ManagerOptions(Struct, frozen=True, kw_only=True):
 
     kubeconfig: str = ""
     namespaces: tuple[str, ...] = ()  # none: all
-    scopes: Mapping[Kind[Any], Scope] = {}  # what is cached of single kinds
+    scopes: Mapping[Kind[Any], Scope] = {}  # what is cached of single kinds, in `namespaces` unless they name others
     uncached: tuple[Kind[Any], ...] = ()  # kinds that are read live
     leader_election: bool = False
     leader_election_id: str = ""

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kapstan.client.interface import Selector
 from kapstan.machinery import fields as field_selectors
@@ -15,10 +16,13 @@ from kapstan.runtime.indexer import by_field
 from kapstan.runtime.lister import field_selector, label_selector
 from kapstan.runtime.snapshot import Snapshot
 
-__all__ = ("RESYNC", "Scope", "Transform")
+__all__ = ("ALL_NAMESPACES", "RESYNC", "Scope", "Transform")
 
 # Every object is told again about twice a day: not for correctness, but to heal what nobody watches.
 RESYNC = 36_000.0
+
+# For a single kind, where everything else is cached in some namespaces only.
+ALL_NAMESPACES = ("",)
 
 # Makes an object smaller before it is cached: drops what nobody reads.
 Transform: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
@@ -33,6 +37,11 @@ class Scope(Struct, frozen=True, kw_only=True, dict=True):
     transform: Transform | None = None
     managed_fields: bool = False
     resync: float = RESYNC  # seconds; 0: never
+
+    def within(self, namespaces: tuple[str, ...]) -> Scope:
+        """The same in these namespaces, unless it says in which."""
+        chosen = () if self.namespaces == ALL_NAMESPACES else self.namespaces or namespaces
+        return self if chosen == self.namespaces else replace(self, namespaces=chosen)
 
     def contains(self, snapshot: Snapshot) -> bool:
         """Whether an object belongs here, as the server would decide."""
