@@ -110,7 +110,7 @@ class MapExpr(Expr):
 
 
 class StructExpr(Expr):
-    """A message; Kubernetes declares none that can be made."""
+    """A message, such as mutations make: `Object.spec{replicas: 3}`."""
 
     __slots__ = ("fields", "name")
 

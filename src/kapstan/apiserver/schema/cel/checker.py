@@ -6,12 +6,14 @@ different types may be compared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from kapstan.apiserver.schema.cel import types
 from kapstan.apiserver.schema.cel.ast import (
     Call,
     Comprehension,
+    Entry,
     Expr,
     Ident,
     ListExpr,
@@ -22,17 +24,19 @@ from kapstan.apiserver.schema.cel.ast import (
 )
 from kapstan.apiserver.schema.cel.declarations import Functions, Overload
 from kapstan.apiserver.schema.cel.source import CompileError, Issue, Source
-from kapstan.apiserver.schema.cel.types import Bindings, Type, most_general
+from kapstan.apiserver.schema.cel.types import Bindings, MessageType, Type, most_general
 from kapstan.apiserver.schema.cel.values import type_of_value
 
-__all__ = ("check",)
+__all__ = ("FindType", "check")
+
+FindType: TypeAlias = "Callable[[str], Type | None]"
 
 
 def check(
-    expr: Expr, source: Source, functions: Functions, variables: Mapping[str, Type], named_types: Mapping[str, Type]
+    expr: Expr, source: Source, functions: Functions, variables: Mapping[str, Type], named_type: FindType
 ) -> Type:
     """Type the tree in place and return the type of the whole; CompileError shows what does not fit."""
-    checker = _Checker(functions, variables, named_types)
+    checker = _Checker(functions, variables, named_type)
     result = checker.check(expr)
     if checker.issues:
         raise CompileError(source, checker.issues)
@@ -41,12 +45,12 @@ def check(
 
 
 class _Checker:
-    def __init__(self, functions: Functions, variables: Mapping[str, Type], named_types: Mapping[str, Type]) -> None:
+    def __init__(self, functions: Functions, variables: Mapping[str, Type], named_type: FindType) -> None:
         self.issues: list[Issue] = []
         self.bindings = Bindings()
         self._functions = functions
         self._scopes: list[Mapping[str, Type]] = [variables]
-        self._named_types = named_types
+        self._named_type = named_type
         self._typed: list[Expr] = []
         self._fresh = 0
 
@@ -109,7 +113,7 @@ class _Checker:
         found = self._lookup(expr.name)
         if found is not None:
             return found
-        named = self._named_types.get(expr.name.removeprefix("."))
+        named = self._named_type(expr.name.removeprefix("."))
         if named is not None:
             expr.type_value = named
             return types.type_of(named)
@@ -117,7 +121,7 @@ class _Checker:
 
     def _select(self, expr: Select) -> Type:
         if not expr.test_only and (name := _qualified_name(expr)) is not None:
-            named = self._named_types.get(name)
+            named = self._named_type(name)
             is_type = named is not None and self._lookup(name.partition(".")[0]) is None
             if is_type or self._lookup(name) is not None:  # the selection stands for a type or a variable with a dot
                 expr.operand, expr.field = Ident(expr.at, name), ""
@@ -252,10 +256,27 @@ class _Checker:
         return types.map_of(key_type, value_type)
 
     def _struct(self, expr: StructExpr) -> Type:
-        named = self._named_types.get(expr.name)
+        named = self._named_type(expr.name.removeprefix("."))
         if named is None:
             return self._undeclared(expr, expr.name)
-        return self._report(expr, f"'{named}' is not a message type")
+        if not isinstance(named, MessageType):
+            return self._report(expr, f"'{named}' is not a message type")
+        for entry in expr.fields:
+            self._struct_entry(entry, named)
+        return named
+
+    def _struct_entry(self, entry: Entry, message: MessageType) -> None:
+        given = self.check(entry.value)
+        wanted = message.fields.get(entry.key) if message.fields is not None else None
+        if wanted is None:
+            self.issues.append(Issue(entry.at, f"undefined field '{entry.key}'"))
+            return
+        if entry.optional:
+            given = self._unwrapped(entry.value, given)
+        if not self._suits(given, wanted):
+            shown = self.bindings.substitute(given, free_to_dyn=True)
+            message_text = f"expected type of field '{entry.key}' is '{wanted}' but provided type is '{shown}'"
+            self.issues.append(Issue(entry.at, message_text))
 
     # --- Comprehensions
 

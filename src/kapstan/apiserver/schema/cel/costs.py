@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from kapstan.apiserver.schema.cel.ast import Call, Expr, Ident, ListExpr, MapExpr, Select
+from kapstan.apiserver.schema.cel.ast import Call, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
 from kapstan.apiserver.schema.cel.values import EvaluationError, ListValue, MapValue, size_of
 
 __all__ = ("CostExceeded", "Meter", "call_charge", "static_cost")
@@ -61,6 +61,8 @@ def static_cost(expr: Expr) -> int:
             return 10
         case MapExpr():
             return 30
+        case StructExpr():
+            return 40
     return 0
 
 

@@ -11,6 +11,7 @@ from kapstan.apiserver.schema.cel.checker import check
 from kapstan.apiserver.schema.cel.declarations import Functions
 from kapstan.apiserver.schema.cel.evaluate import Program
 from kapstan.apiserver.schema.cel.library import LIBRARIES
+from kapstan.apiserver.schema.cel.library.mutation import MUTATION, patch_type
 from kapstan.apiserver.schema.cel.literalcheck import literal_issues
 from kapstan.apiserver.schema.cel.parser import parse
 from kapstan.apiserver.schema.cel.source import CompileError, Source
@@ -19,9 +20,9 @@ from kapstan.apiserver.schema.cel.types import Type
 __all__ = ("Environment", "compile")
 
 
-@lru_cache(maxsize=1)
-def _functions() -> Functions:
-    return Functions(*LIBRARIES)
+@lru_cache(maxsize=2)
+def _functions(patches: bool) -> Functions:
+    return Functions(*LIBRARIES, MUTATION) if patches else Functions(*LIBRARIES)
 
 
 @lru_cache(maxsize=1)
@@ -37,17 +38,27 @@ def _named_types() -> dict[str, Type]:
     return found
 
 
-class Environment:
-    """What an expression may refer to."""
+def _named_type(name: str) -> Type | None:
+    return _named_types().get(name)
 
-    def __init__(self, variables: Mapping[str, Type]) -> None:
+
+def _named_or_patch_type(name: str) -> Type | None:
+    return _named_types().get(name) or patch_type(name)
+
+
+class Environment:
+    """What an expression may refer to. `patches`: it may make objects and JSON patches, too."""
+
+    def __init__(self, variables: Mapping[str, Type], *, patches: bool = False) -> None:
         self._variables = variables
+        self._patches = patches
 
     def check(self, text: str) -> tuple[Expr, Type]:
         """The typed tree of an expression and its type; CompileError shows what is wrong."""
         source = Source(text)
         expr = parse(source)
-        result = check(expr, source, _functions(), self._variables, _named_types())
+        named = _named_or_patch_type if self._patches else _named_type
+        result = check(expr, source, _functions(self._patches), self._variables, named)
         if issues := literal_issues(expr):
             raise CompileError(source, issues)
         return expr, result

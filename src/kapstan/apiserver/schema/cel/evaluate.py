@@ -9,12 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from kapstan.apiserver.schema.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal, MapExpr, Select
+from kapstan.apiserver.schema.cel.ast import (
+    Call,
+    Comprehension,
+    Entry,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Select,
+    StructExpr,
+)
 from kapstan.apiserver.schema.cel.calls import SPECIAL, InstantiationError, charged, dispatcher, invocation
 from kapstan.apiserver.schema.cel.costs import Meter, call_charge, static_cost
 from kapstan.apiserver.schema.cel.fields import has_field, optional_field, select, struct_select
 from kapstan.apiserver.schema.cel.loops import LOOPS
-from kapstan.apiserver.schema.cel.types import Type
+from kapstan.apiserver.schema.cel.types import MessageType, Type
 from kapstan.apiserver.schema.cel.values import EvaluationError, Optional, TypeValue
 
 __all__ = ("PER_CALL_LIMIT", "Compiler", "Frame", "InstantiationError", "Program", "Run")
@@ -82,6 +93,8 @@ class Compiler:
                 return self._list(expr)
             case MapExpr():
                 return self._map(expr)
+            case StructExpr():
+                return self._struct(expr)
             case Comprehension():
                 return LOOPS[expr.kind](self, expr)
         raise TypeError(f"no way to run {type(expr).__name__}")
@@ -170,7 +183,16 @@ class Compiler:
         return run
 
     def _map(self, expr: MapExpr) -> Run:
-        entries = [(self.compile(entry.key), self.compile(entry.value), entry.optional) for entry in expr.entries]
+        return self._entries([(self.compile(entry.key), entry) for entry in expr.entries])
+
+    def _struct(self, expr: StructExpr) -> Run:
+        message = expr.type
+        assert isinstance(message, MessageType)
+        fields = self._entries([(_constant(entry.key), entry) for entry in expr.fields])
+        return lambda frame: message.make(fields(frame))
+
+    def _entries(self, keyed: list[tuple[Run, Entry]]) -> Callable[[Frame], dict[Any, Any]]:
+        entries = [(key, self.compile(entry.value), entry.optional) for key, entry in keyed]
 
         def run(frame: Frame) -> dict[Any, Any]:
             values: dict[Any, Any] = {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 __all__ = (
     "ANY",
@@ -19,6 +20,7 @@ __all__ = (
     "TYPE",
     "UINT",
     "Bindings",
+    "MessageType",
     "Type",
     "list_of",
     "map_of",
@@ -81,6 +83,16 @@ class Type:
     def runtime_name(self) -> str:
         """The name that `type(x)` shows."""
         return _RUNTIME_NAMES.get(self.kind, self.name)
+
+
+class MessageType(Type):
+    """A struct that expressions can make: `Name{field: value}`."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, name: str, fields: Mapping[str, Type], make: Callable[[dict[str, Any]], Any]) -> None:
+        super().__init__("struct", name, fields=fields)
+        self.make = make
 
 
 _RUNTIME_NAMES = {
