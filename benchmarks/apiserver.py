@@ -137,7 +137,7 @@ async def _answers(kubeconfig: Path) -> None:
     while True:
         try:
             async with Client(Config.load(kubeconfig)) as client:
-                await client.get(Namespace, "default")
+                await client.list(Namespace)
                 return
         except (ConnectionFailed, ssl.SSLError, OSError):
             await asyncio.sleep(0.005)

@@ -1,29 +1,17 @@
-"""The guide to the first cluster, followed to the letter: its blocks are pasted into terminals."""
+"""The guide to the first cluster works as it is written."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from tests.integration.scaffold.test_tutorial import FENCE, Block, Terminal, shows
+from tests.integration.guide import follow
 
 from kapstan.components import assets
 
 GUIDE = Path(__file__).parents[4] / "docs/start/clusters.md"
-
-
-def blocks() -> Iterator[Block]:
-    """The blocks of the guide but the one that installs kapstan, which is this checkout here."""
-    found = [match.groups() for match in FENCE.finditer(GUIDE.read_text())]
-    assert sum(info == "install" for _, info, _ in found) == 1
-    for position, (language, info, body) in enumerate(found):
-        if language == "sh" and info != "install":
-            after = found[position + 1] if position + 1 < len(found) else ("", "", "")
-            yield Block(body, info.removeprefix("terminal="), after[2] if after[0] == "text" else "")
 
 
 @pytest.mark.real
@@ -37,12 +25,4 @@ async def test_the_guide_works_as_it_is_written(tmp_path: Path) -> None:
         "PATH": f"{tmp_path}/bin:{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     environment.pop("KUBECONFIG", None)
-    first = Terminal("first", tmp_path, environment)
-    async with AsyncExitStack() as others:
-        for commands, terminal, printed in blocks():
-            if terminal:
-                other = Terminal(terminal, tmp_path, environment)
-                await others.enter_async_context(other.running(commands, printed))
-            else:
-                output = await first.paste(commands)
-                assert shows(output, printed), f"{commands}\nprinted\n{output}"
+    await follow(GUIDE, tmp_path, environment)
