@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kapstan.cluster.api.clusterctl import Provider
 from kapstan.cluster.api.controlplane import HostedControlPlane, HostedControlPlaneTemplate
 from kapstan.cluster.api.core import (
     Cluster,
@@ -46,6 +47,7 @@ KINDS: tuple[type[Resource], ...] = (
     SimulatedClusterTemplate,
     SimulatedMachine,
     SimulatedMachineTemplate,
+    Provider,
 )
 
 WEBHOOKS: tuple[Any, ...] = (

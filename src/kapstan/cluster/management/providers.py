@@ -26,7 +26,12 @@ ALL: tuple[Provider, ...] = get_args(Provider)
 
 # Where a provider's types and webhooks are declared.
 _PACKAGES: Mapping[Provider, tuple[str, ...]] = {
-    "core": ("kapstan.cluster.api.core", "kapstan.cluster.api.ipam", "kapstan.cluster.core"),
+    "core": (
+        "kapstan.cluster.api.core",
+        "kapstan.cluster.api.ipam",
+        "kapstan.cluster.api.clusterctl",
+        "kapstan.cluster.core",
+    ),
     "hosted": ("kapstan.cluster.api.controlplane", "kapstan.cluster.controlplane.hosted"),
     "simulated": ("kapstan.cluster.api.infrastructure", "kapstan.cluster.infrastructure.simulated"),
 }

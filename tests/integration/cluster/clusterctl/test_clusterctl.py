@@ -9,29 +9,20 @@ from typing import Any
 
 import pytest
 
-from kapstan.client import Client, Config, Patch
+from kapstan.client import Client, Config
 from kapstan.cluster.api.core import Cluster, Machine
 from kapstan.cluster.management import KINDS, management_plane
 from kapstan.cluster.templates.flavors import flavor
 from kapstan.cluster.templates.rendering import documents_of
-from kapstan.generate.crd import crd_of
-from kapstan.k8s.apiextensions_v1 import CustomResourceDefinition
 from kapstan.k8s.core_v1 import Namespace, Node
 from kapstan.machinery.codec import convert, to_yaml
 from kapstan.machinery.conditions import is_true
 from kapstan.machinery.meta import ObjectMeta
-from kapstan.machinery.model import Resource
-from kapstan.machinery.scheme import resource
 from kapstan.testing import Environment
 
 from .program import Clusterctl, build
 
 pytestmark = pytest.mark.timeout(1500)  # the first time, it is built
-
-
-@resource(group="clusterctl.cluster.x-k8s.io", version="v1alpha3")
-class Provider(Resource):
-    """What `clusterctl init` remembers of a provider that it has installed."""
 
 
 @pytest.fixture(scope="session")
@@ -52,15 +43,6 @@ async def goodbyes() -> AsyncIterator[None]:
     async with asyncio.timeout(60):
         while len(selector.get_map()) > 1:  # noqa: ASYNC110 - the loop's own socket stays
             await asyncio.sleep(0.01)
-
-
-async def initialized(client: Client) -> None:
-    """What `clusterctl init` does apart from installing: its inventory, and a label on every CRD that it knows of."""
-    await client.apply(crd_of(Provider), force=True)
-    for kind in KINDS:
-        labels = {"clusterctl.cluster.x-k8s.io": ""}
-        definition = await client.get(CustomResourceDefinition, crd_of(kind)["metadata"]["name"])
-        await client.patch(definition, Patch.merge({"metadata": {"labels": labels}}))
 
 
 async def a_cluster(client: Client, namespace: str) -> Cluster:
@@ -107,13 +89,11 @@ async def test_a_cluster_is_described_reached_and_moved(
     namespace = await real.namespace()
     target = kubeconfig_file(tmp_path / "target", real.server.kubeconfig())
     await real.install(*KINDS)
-    await initialized(real.client)
 
     async with management_plane(folder) as plane:
         source = plane.kubeconfig
         await plane.client.create(Namespace(metadata=ObjectMeta(name=namespace)))
         await a_cluster(plane.client, namespace)
-        await initialized(plane.client)
         where = ("-n", namespace, "--kubeconfig", source)
 
         shown = (await clusterctl("describe", "cluster", "c", *where)).splitlines()

@@ -9,7 +9,7 @@ from msgspec import Meta, field
 from kapstan.cluster.api.controlplane.group import GROUP
 from kapstan.cluster.api.core.cluster import APIEndpoint
 from kapstan.cluster.api.core.common import Conditions, ObservedGeneration
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, LABELS, VERSION, condition_column
 from kapstan.cluster.api.core.machineset import VersionCounts
 from kapstan.machinery.markers import Default, Immutable, ListAtomic, ListMap, MinProperties
 from kapstan.machinery.meta import Int32, Time
@@ -323,7 +323,7 @@ class HostedControlPlaneStatus(Model):
     version=VERSION,
     short_names=["hcp"],
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     scale=Scale(selector=".status.selector"),
     columns=[
         Column("Cluster", r".metadata.labels['cluster\.x-k8s\.io/cluster-name']"),

@@ -7,7 +7,7 @@ from typing import Annotated
 from kapstan.cluster.api.controlplane.group import GROUP
 from kapstan.cluster.api.controlplane.hosted import DatastoreSettings, HostedControlPlaneSettings
 from kapstan.cluster.api.core.common import NonEmptyMetadata
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, VERSION
+from kapstan.cluster.api.core.group import CATEGORIES, LABELS, VERSION
 from kapstan.machinery.markers import Default
 from kapstan.machinery.model import Column, Model, Resource
 from kapstan.machinery.rules import cel
@@ -53,7 +53,7 @@ class HostedControlPlaneTemplateSpec(Model):
     group=GROUP,
     version=VERSION,
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     columns=[Column("Runtime", ".spec.template.spec.runtime.type"), Column.age()],
 )
 class HostedControlPlaneTemplate(Resource):

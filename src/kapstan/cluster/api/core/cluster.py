@@ -16,7 +16,7 @@ from kapstan.cluster.api.core.common import (
     VersionCount,
 )
 from kapstan.cluster.api.core.deprecated import Deprecated
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, GROUP, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION, condition_column
 from kapstan.cluster.api.core.topology import Topology
 from kapstan.machinery.markers import ListAtomic, ListMap, MinProperties
 from kapstan.machinery.meta import Int32
@@ -171,7 +171,7 @@ class ClusterStatus(Model):
     version=VERSION,
     short_names=["cl"],
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     columns=[
         Column("ClusterClass", ".spec.topology.classRef.name"),
         condition_column("Available", "Available"),

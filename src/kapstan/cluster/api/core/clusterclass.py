@@ -23,7 +23,7 @@ from kapstan.cluster.api.core.common import (
     VersionedReference,
 )
 from kapstan.cluster.api.core.deprecated import DeprecatedConditions
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, GROUP, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION, condition_column
 from kapstan.cluster.api.core.machinedeployment import RolloutStrategy
 from kapstan.cluster.api.core.topology import (
     ClassName,
@@ -322,7 +322,7 @@ class ClusterClassStatus(Model):
     version=VERSION,
     short_names=["cc"],
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     columns=[
         condition_column("Paused", "Paused", priority=10),
         condition_column("Variables Ready", "VariablesReady"),

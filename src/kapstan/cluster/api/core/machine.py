@@ -21,7 +21,7 @@ from kapstan.cluster.api.core.common import (
     Taints,
 )
 from kapstan.cluster.api.core.deprecated import Deprecated
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, GROUP, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION, condition_column
 from kapstan.machinery.markers import ListAtomic, MinProperties
 from kapstan.machinery.meta import Int64, Time
 from kapstan.machinery.model import Column, Model, Resource
@@ -196,7 +196,7 @@ class MachineStatus(Model):
     version=VERSION,
     short_names=["ma"],
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     columns=[
         Column("Cluster", ".spec.clusterName"),
         Column("Node Name", ".status.nodeRef.name"),

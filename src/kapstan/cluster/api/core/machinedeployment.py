@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from kapstan.cluster.api.core.common import ClusterName, Conditions, ObservedGeneration
 from kapstan.cluster.api.core.deprecated import DeprecatedMachineDeployment
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, GROUP, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION, condition_column
 from kapstan.cluster.api.core.machine import MachineTemplate
 from kapstan.cluster.api.core.machineset import MachineNaming, ScaleDown, VersionCounts
 from kapstan.machinery.markers import MinProperties
@@ -116,7 +116,7 @@ class MachineDeploymentStatus(Model):
     version=VERSION,
     short_names=["md"],
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     scale=Scale(selector=".status.selector"),
     columns=[
         Column("Cluster", ".spec.clusterName"),

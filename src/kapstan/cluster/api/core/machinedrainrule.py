@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, GROUP, VERSION
+from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION
 from kapstan.machinery.markers import CEL, ListAtomic, MinProperties
 from kapstan.machinery.meta import Int32, LabelSelector, ObjectMeta
 from kapstan.machinery.model import Column, Model, Resource
@@ -69,7 +69,7 @@ class MachineDrainRuleSpec(Model):
     group=GROUP,
     version=VERSION,
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     columns=[
         Column("Behavior", ".spec.drain.behavior"),
         Column("Order", ".spec.drain.order"),

@@ -15,7 +15,7 @@ from kapstan.cluster.api.core.common import (
     VersionedReference,
 )
 from kapstan.cluster.api.core.deprecated import DeprecatedConditions
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, GROUP, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION, condition_column
 from kapstan.machinery.markers import ListAtomic, MinProperties
 from kapstan.machinery.meta import Int32, LabelSelector
 from kapstan.machinery.model import Column, Model, Resource
@@ -75,7 +75,7 @@ class MachineHealthCheckStatus(Model):
     version=VERSION,
     short_names=["mhc", "mhcs"],
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     columns=[
         Column("Cluster", ".spec.clusterName"),
         Column("Replicas", ".status.expectedMachines", "integer"),

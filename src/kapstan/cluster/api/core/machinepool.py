@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from kapstan.cluster.api.core.common import ClusterName, Conditions, FailureDomainName, ObservedGeneration
 from kapstan.cluster.api.core.deprecated import DeprecatedMachinePool
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, GROUP, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION, condition_column
 from kapstan.cluster.api.core.machine import MachineInitialization, MachineTemplate
 from kapstan.cluster.api.core.machineset import VersionCounts
 from kapstan.machinery.markers import ListAtomic, MinProperties, StructAtomic
@@ -104,7 +104,7 @@ class MachinePoolStatus(Model):
     version=VERSION,
     short_names=["mp"],
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     scale=Scale(),
     columns=[
         Column("Cluster", ".spec.clusterName"),

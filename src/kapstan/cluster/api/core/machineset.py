@@ -13,7 +13,7 @@ from kapstan.cluster.api.core.common import (
     VersionCount,
 )
 from kapstan.cluster.api.core.deprecated import DeprecatedMachineSet
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, GROUP, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION, condition_column
 from kapstan.cluster.api.core.machine import MachineTemplate
 from kapstan.machinery.markers import ListMap, MinProperties
 from kapstan.machinery.meta import Int32, LabelSelector
@@ -85,7 +85,7 @@ class MachineSetStatus(Model):
     version=VERSION,
     short_names=["ms"],
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     scale=Scale(selector=".status.selector"),
     columns=[
         Column("Cluster", ".spec.clusterName"),

@@ -8,7 +8,7 @@ from msgspec import field
 
 from kapstan.cluster.api.core.cluster import APIEndpoint, FailureDomains
 from kapstan.cluster.api.core.common import Conditions, ObservedGeneration
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, LABELS, VERSION, condition_column
 from kapstan.cluster.api.infrastructure.group import GROUP
 from kapstan.cluster.api.infrastructure.timing import Timing
 from kapstan.machinery.markers import MinProperties
@@ -67,7 +67,7 @@ class SimulatedClusterStatus(Model):
     group=GROUP,
     version=VERSION,
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     columns=[
         Column("Cluster", r".metadata.labels['cluster\.x-k8s\.io/cluster-name']"),
         condition_column("Ready", "Ready"),

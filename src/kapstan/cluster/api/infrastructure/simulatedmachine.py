@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, field
 
 from kapstan.cluster.api.core.common import Conditions, FailureDomainName, ObservedGeneration
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, LABELS, VERSION, condition_column
 from kapstan.cluster.api.core.machine import MachineAddresses
 from kapstan.cluster.api.infrastructure.group import GROUP
 from kapstan.cluster.api.infrastructure.simulatedcluster import InfrastructureInitialization
@@ -92,7 +92,7 @@ class SimulatedMachineStatus(Model):
     group=GROUP,
     version=VERSION,
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     columns=[
         Column("Cluster", r".metadata.labels['cluster\.x-k8s\.io/cluster-name']"),
         Column("Machine", '.metadata.ownerReferences[?(@.kind=="Machine")].name'),

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from kapstan.cluster.api.core.common import NonEmptyMetadata
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, VERSION
+from kapstan.cluster.api.core.group import CATEGORIES, LABELS, VERSION
 from kapstan.cluster.api.infrastructure.group import GROUP
 from kapstan.cluster.api.infrastructure.simulatedcluster import SimulatedClusterSettings
 from kapstan.cluster.api.infrastructure.simulatedmachine import SimulatedMachineSettings
@@ -35,7 +35,7 @@ class SimulatedClusterTemplateSpec(Model):
     """What each infrastructure is made from."""
 
 
-@resource(group=GROUP, version=VERSION, categories=CATEGORIES, labels=CONTRACT, columns=[Column.age()])
+@resource(group=GROUP, version=VERSION, categories=CATEGORIES, labels=LABELS, columns=[Column.age()])
 class SimulatedClusterTemplate(Resource):
     """What the infrastructures of a ClusterClass are made from."""
 
@@ -66,7 +66,7 @@ class SimulatedMachineTemplateStatus(Model):
     """What the node of each has for pods."""
 
 
-@resource(group=GROUP, version=VERSION, categories=CATEGORIES, labels=CONTRACT, columns=[Column.age()])
+@resource(group=GROUP, version=VERSION, categories=CATEGORIES, labels=LABELS, columns=[Column.age()])
 class SimulatedMachineTemplate(Resource):
     """What simulated machines are made from."""
 

@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from kapstan.cluster.api.core.common import ClusterName, Conditions, ContractReference, Subdomain
 from kapstan.cluster.api.core.deprecated import DeprecatedConditions
-from kapstan.cluster.api.core.group import CATEGORIES, CONTRACT, VERSION
+from kapstan.cluster.api.core.group import CATEGORIES, LABELS, VERSION
 from kapstan.machinery.markers import MinProperties
 from kapstan.machinery.meta import Int32
 from kapstan.machinery.model import Column, Model, Resource
@@ -51,7 +51,7 @@ class IPAddressClaimStatus(Model):
     """What remains of older versions of the API."""
 
 
-@resource(group=GROUP, version=VERSION, categories=CATEGORIES, labels=CONTRACT, columns=_POOL_COLUMNS)
+@resource(group=GROUP, version=VERSION, categories=CATEGORIES, labels=LABELS, columns=_POOL_COLUMNS)
 class IPAddressClaim(Resource):
     """The wish for an address from a pool."""
 
@@ -81,7 +81,7 @@ class IPAddressSpec(Model):
     version=VERSION,
     plural="ipaddresses",
     categories=CATEGORIES,
-    labels=CONTRACT,
+    labels=LABELS,
     columns=[Column("Address", ".spec.address"), *_POOL_COLUMNS],
 )
 class IPAddress(Resource):
