@@ -20,6 +20,7 @@ from kapstan.cluster.management import ManagementPlane, management_plane
 from kapstan.cluster.templates.flavors import flavor
 from kapstan.cluster.templates.rendering import Document, documents_of
 from kapstan.machinery.conditions import is_true
+from kapstan.runtime.process import collect_rarely, new_event_loop
 
 WORKERS = 3
 _AT_ONCE = 20
@@ -102,4 +103,6 @@ def say(event: str, **values: float) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None))
+    collect_rarely()  # as `kapstan up` does
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(main(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None))

@@ -46,8 +46,9 @@ def demo(real: bool | None) -> None:
     everything goes on until Ctrl-C, else it ends by itself.
     """
     log_to_terminal(verbose=False)
-    from kapstan.runtime.process import new_event_loop
+    from kapstan.runtime.process import collect_rarely, new_event_loop
 
+    collect_rarely()
     with asyncio.Runner(loop_factory=new_event_loop) as runner, tempfile.TemporaryDirectory(prefix="kapstan-") as name:
         runner.run(_stoppable(Path(name), real))
 

@@ -60,9 +60,10 @@ def up(
     if context and not kubeconfig:
         raise ConfigError("--context goes with --kubeconfig: name the kubeconfig that has the context")
     log_to_terminal(verbose=verbose)
-    from kapstan.runtime.process import new_event_loop
+    from kapstan.runtime.process import collect_rarely, new_event_loop
 
     folder = (data_dir or data_folder()).absolute()
+    collect_rarely()
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(_run(folder, bind_address, port, kubeconfig, context, providers))
 
