@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,7 @@ from kapstan.apiserver import protobuf
 from kapstan.apiserver.http.message import HTTPRequest
 from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry.accepting import json_kind, unrecognized
+from kapstan.apiserver.registry.strictness import Complaints
 from kapstan.machinery.errors import BadRequest, UnsupportedMediaType
 
 __all__ = ("MAX_BODY", "NotJSON", "check_depth", "decode_json", "decode_object", "decode_patch", "media_type")
@@ -113,7 +115,7 @@ def decode_json(data: bytes, *, strict: bool) -> tuple[Any, list[str]]:
     # What encodes to the same bytes again has no duplicates; most clients send such bodies, and it is quickly seen.
     if not strict or msgspec.json.encode(value) == data.rstrip():
         return value, []
-    return value, [f'duplicate field "{path}"' for path in _duplicates(data)]
+    return value, _duplicates(data)
 
 
 def check_depth(data: bytes) -> None:
@@ -132,40 +134,40 @@ def _too_deep() -> BadRequest:
     return BadRequest(f"the object is nested more than {MAX_DEPTH} levels deep")
 
 
-class _Object(dict[str, Any]):
-    """A JSON object that remembers which of its fields were sent twice."""
-
-    duplicates: tuple[str, ...] = ()
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as it was sent."""
 
 
-def _duplicates(data: bytes) -> list[str]:
-    """The paths of fields that were sent more than once."""
-    found = False
+def _duplicates(data: bytes) -> Complaints:
+    """Fields that were sent more than once, and where everything is."""
+    doubled = False
 
-    def remember(pairs: list[tuple[str, Any]]) -> _Object:
-        nonlocal found
-        value = _Object(pairs)
-        if len(value) < len(pairs):
-            names = [name for name, _ in pairs]
-            value.duplicates = tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
-            found = True
-        return value
+    def remember(pairs: list[tuple[str, Any]]) -> _Pairs:
+        nonlocal doubled
+        doubled = doubled or len(dict(pairs)) < len(pairs)
+        return _Pairs(pairs)
 
     document = json.loads(data, object_pairs_hook=remember)
-    return _duplicate_paths(document, "") if found else []
+    places: dict[str, int] = {}
+    duplicates: dict[str, int] = {}
+    if doubled:
+        for place, (path, again) in enumerate(_fields(document, "")):
+            (duplicates if again else places).setdefault(path, place)
+    return Complaints(duplicates, places)
 
 
-def _duplicate_paths(value: Any, path: str) -> list[str]:
-    paths: list[str] = []
-    if isinstance(value, _Object):
+def _fields(value: Any, path: str) -> Iterator[tuple[str, bool]]:
+    """The paths of all fields in the order of the document, and whether an object has had that field before."""
+    if isinstance(value, _Pairs):
         prefix = f"{path}." if path else ""
-        paths += (prefix + name for name in value.duplicates)
-        for name, item in value.items():
-            paths += _duplicate_paths(item, prefix + name)
+        seen: set[str] = set()
+        for name, item in value:
+            yield prefix + name, name in seen
+            seen.add(name)
+            yield from _fields(item, prefix + name)
     elif isinstance(value, list):
         for position, item in enumerate(value):
-            paths += _duplicate_paths(item, f"{path}[{position}]")
-    return paths
+            yield from _fields(item, f"{path}[{position}]")
 
 
 def _decode_yaml(data: bytes, *, strict: bool) -> tuple[Any, list[str]]:

@@ -10,7 +10,7 @@ from typing import Any
 from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry.errors import invalid
 from kapstan.apiserver.registry.objects import encode
-from kapstan.apiserver.registry.strictness import report
+from kapstan.apiserver.registry.strictness import report, with_unknown
 from kapstan.apiserver.request import Request, WriteOptions
 from kapstan.apiserver.strategy.typed import shape, struct_of
 from kapstan.machinery.errors import APIError, BadRequest
@@ -35,7 +35,7 @@ def accepted(request: Request, body: Any, complaints: list[str]) -> Object:
         unknown = kind.intake.shape(obj)
     except BadRequest as error:
         raise _unreadable(kind, kind.gvk, str(error)) from error
-    complaints = [*complaints, *(f"unknown field {quote(path)}" for path in unknown)]
+    complaints = with_unknown(complaints, unknown, typed=not kind.custom)
     report(request, options.field_validation, complaints, _unreadable_as(kind, kind.gvk))
     return obj
 

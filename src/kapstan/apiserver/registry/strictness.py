@@ -2,10 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from kapstan.apiserver.request import Request
 from kapstan.machinery.errors import BadRequest
+from kapstan.machinery.golang import quote
 
-__all__ = ("report", "wants_strict")
+__all__ = ("Complaints", "report", "wants_strict", "with_unknown")
+
+
+class Complaints(list[str]):
+    """Fields that were sent twice, as complaints, and the places of all fields where there are such."""
+
+    def __init__(self, duplicates: Mapping[str, int], places: Mapping[str, int]) -> None:
+        super().__init__(f'duplicate field "{path}"' for path in duplicates)
+        self.duplicates = duplicates
+        self.places = places
+
+
+def with_unknown(complaints: list[str], unknown: Sequence[str], *, typed: bool) -> list[str]:
+    """The complaints together with those of unknown fields.
+
+    The reader of built-in kinds (`typed`) finds both as it goes, and looks into nothing that it does not know. For
+    custom ones unknown fields are found afterwards.
+    """
+    told = {path: f"unknown field {quote(path)}" for path in unknown}
+    if not typed or not isinstance(complaints, Complaints) or not complaints.places:
+        return [*complaints, *told.values()]
+    found = [(complaints.places.get(path, 0), text) for path, text in told.items()]
+    for (path, place), text in zip(complaints.duplicates.items(), complaints, strict=True):
+        if not any(path == one or path.startswith((f"{one}.", f"{one}[")) for one in told):
+            found.append((place, text))
+    return [text for _, text in sorted(found)]
 
 
 def wants_strict(directive: str) -> bool:

@@ -151,6 +151,18 @@ CREATING: Script = [
         f"{CONFIG_MAPS}?dryRun=All",
         '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"},"data":{"a":"1"},"data":{"b":"2"}}',
     ),
+    (
+        "unknown fields before and after duplicate ones, strictly",
+        "POST",
+        f"{CONFIG_MAPS}?fieldValidation=Strict",
+        '{"foo":1,"metadata":{"name":"b","name":"b","x":1},"data":{"a":"1"},"data":{"b":"2","b":"3"},"bar":2,"foo":3}',
+    ),
+    (
+        "duplicate fields below unknown ones",
+        "POST",
+        f"{CONFIG_MAPS}?dryRun=All",
+        '{"foo":{"a":1,"a":2},"bar":[{"a":1,"a":2}],"metadata":{"name":"b","x":{"a":1,"a":2}},"data":{"a":"1","a":"2"}}',
+    ),
     ("bad dryRun", "POST", f"{CONFIG_MAPS}?dryRun=x", config_map("b")),
     ("bad fieldValidation", "POST", f"{CONFIG_MAPS}?fieldValidation=x", config_map("b")),
     ("long manager", "POST", f"{CONFIG_MAPS}?fieldManager={'x' * 130}", config_map("b")),

@@ -145,6 +145,13 @@ async def test_fields_that_come_twice_are_told(admin: Any) -> None:
     assert response.headers.getall("Warning") == ['299 - "duplicate field \\"data.k\\""']
 
 
+async def test_unknown_fields_are_told_between_those_that_come_twice_as_they_were_sent(admin: Any) -> None:
+    body = b'{"x":{"k":1,"k":2},"metadata":{"name":"a"},"data":{"k":"1","k":"2"},"y":1}'
+    headers = {"Content-Type": "application/json"}
+    _, refused = await admin("POST", f"{CONFIG_MAPS}?fieldValidation=Strict", data=body, headers=headers)
+    assert refused["message"].endswith(': unknown field "x", duplicate field "data.k", unknown field "y"')
+
+
 async def test_yaml_keys_that_come_twice_are_told(admin: Any) -> None:
     body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: '1'\n  k: '2'\n"
     headers = {"Content-Type": "application/yaml"}
