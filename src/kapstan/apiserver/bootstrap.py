@@ -39,6 +39,7 @@ async def new_cluster(
     storage: MemoryStorage | None = None,
     *,
     tasks: asyncio.TaskGroup | None = None,
+    credentials: Credentials | None = None,
     static_tokens: Mapping[str, UserInfo] | None = None,
     webhook_client: WebhookClient | None = None,
 ) -> LogicalCluster:
@@ -49,7 +50,7 @@ async def new_cluster(
     persistent = storage is not None
     if storage is None:
         storage = MemoryStorage(await _shared())
-    credentials = await Credentials.of(storage, persistent=persistent)
+    credentials = credentials or await Credentials.of(storage, persistent=persistent)
     cluster = LogicalCluster(name, storage, credentials, static_tokens=static_tokens, webhook_client=webhook_client)
     if tasks is not None:
         cluster.host(tasks)
@@ -131,7 +132,7 @@ async def _create_own(cluster: LogicalCluster) -> None:
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
-            "data": {"client-ca-file": cluster.credentials.ca.cert_pem.decode()},
+            "data": {"client-ca-file": cluster.credentials.client_authorities.decode()},
         }
     )
     for document in documents:

@@ -89,8 +89,7 @@ class LogicalCluster:
 
     @cached_property
     def tokens(self) -> ServiceAccountTokens:
-        issuer = "https://kubernetes.default.svc.cluster.local"
-        return ServiceAccountTokens(self.storage, self.credentials.signing_key, issuer)
+        return ServiceAccountTokens(self.storage, self.credentials.signing_key, self.credentials.issuer)
 
     @cached_property
     def authenticator(self) -> Authenticator:

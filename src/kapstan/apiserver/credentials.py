@@ -25,10 +25,11 @@ from kapstan.machinery.pki import (
 if TYPE_CHECKING:
     from kapstan.apiserver.storage.interface import Storage
 
-__all__ = ("ADMIN", "MASTERS", "Credentials", "kubeconfig")
+__all__ = ("ADMIN", "ISSUER", "MASTERS", "Credentials", "kubeconfig")
 
 ADMIN = "kubernetes-admin"
 MASTERS = "system:masters"
+ISSUER = "https://kubernetes.default.svc.cluster.local"
 
 _CA, _CA_KEY = "ca.crt", "ca.key"
 _SIGNING, _SIGNING_KEY = "sa.pub", "sa.key"
@@ -43,7 +44,9 @@ _YEARS = timedelta(days=3650)
 
 
 class Credentials:
-    """The keys of one cluster."""
+    """The keys of one cluster. `issuer` is who vouches for the tokens of its service accounts."""
+
+    issuer = ISSUER
 
     def __init__(self, ca: CertificateAuthority, signing_key: SigningKey) -> None:
         self.ca = ca
@@ -63,6 +66,11 @@ class Credentials:
             await storage.set_setting(_SIGNING, found.signing_key.public_pem)
             await storage.set_setting(_SIGNING_KEY, found.signing_key.key_pem)
         return found
+
+    @property
+    def client_authorities(self) -> bytes:
+        """Whose client certificates are accepted."""
+        return self.ca.cert_pem
 
     def serving(self, hosts: Iterable[str]) -> KeyPair:
         """A certificate for a server that is reached under these names and addresses."""

@@ -13,7 +13,7 @@ from kapstan.apiserver.admission.webhook.client import WebhookClient
 from kapstan.apiserver.bootstrap import new_cluster
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.controllers import manager as controllers
-from kapstan.apiserver.credentials import ADMIN, MASTERS, kubeconfig
+from kapstan.apiserver.credentials import ADMIN, MASTERS, Credentials, kubeconfig
 from kapstan.apiserver.http.front import new_front
 from kapstan.apiserver.http.tls import Listener, listen, server_context
 from kapstan.apiserver.request import UserInfo
@@ -92,11 +92,17 @@ class Server:
         name: str,
         storage: MemoryStorage | None = None,
         *,
+        credentials: Credentials | None = None,
         static_tokens: Mapping[str, UserInfo] | None = None,
     ) -> LogicalCluster:
-        """A cluster that can be added; in memory unless a storage is given."""
+        """A cluster that can be added; in memory unless a storage is given, with its own keys unless others are."""
         return await new_cluster(
-            name, storage, tasks=self._tasks, static_tokens=static_tokens, webhook_client=self._client
+            name,
+            storage,
+            tasks=self._tasks,
+            credentials=credentials,
+            static_tokens=static_tokens,
+            webhook_client=self._client,
         )
 
     async def add(

@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "demo": LazyCommand("kapstan.cli.demo:demo", "Show what kapstan does, on this machine."),
     "edit": LazyCommand("kapstan.cli.edit:edit", "Change how a project is laid out."),
     "init": LazyCommand("kapstan.cli.init:init", "Begin an operator's project."),
+    "envtest": LazyCommand("kapstan.cli.envtest:envtest", "Have Go test suites run on the embedded API server."),
     "generate": LazyCommand(
         "kapstan.cli.generate:generate", "Generate manifests, types, clients; clusters from templates."
     ),

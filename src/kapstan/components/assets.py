@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from kapstan.apiserver.envtest.assets import MARK
 from kapstan.components import cache
 from kapstan.components.build import BuildFailed, build
 from kapstan.components.progress import QuietReporter, Reporter
@@ -161,6 +162,12 @@ def _named_by_somebody(program: str) -> list[Asset]:
         folder = Path(value).expanduser()
         if not folder.is_dir():
             raise ConfigError(f"{source} is {value!r}, which is not a folder; name the one that holds the programs")
-        if cache.executable(folder / program):
+        if cache.executable(folder / program) and not _is_shim(folder / program):
             named.append(Asset(program, folder / program, source))
     return named
+
+
+def _is_shim(path: Path) -> bool:
+    """Whether it is one of `kapstan envtest`, behind which is the embedded server and not what its name says."""
+    with path.open("rb") as file:
+        return file.read(256).splitlines()[1:2] == [MARK.encode()]

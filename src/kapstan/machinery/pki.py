@@ -43,6 +43,7 @@ __all__ = (
     "load_ca",
     "load_certificates",
     "load_key_pair",
+    "load_signing_key",
     "new_ca",
     "new_signing_key",
 )
@@ -184,6 +185,11 @@ def new_signing_key(algorithm: KeyAlgorithm = KeyAlgorithm.ECDSA_P256) -> Signin
     """A new key pair for service-account tokens."""
     key = _new_private_key(algorithm)
     return SigningKey(_public_pem(key.public_key()), _key_pem(key))
+
+
+def load_signing_key(key_pem: bytes) -> SigningKey:
+    """The key pair for service-account tokens of which somebody else made the private key."""
+    return SigningKey(_public_pem(_load_private_key(key_pem, "service-account key").public_key()), key_pem)
 
 
 def load_key_pair(cert_pem: bytes, key_pem: bytes) -> KeyPair:

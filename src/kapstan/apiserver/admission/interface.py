@@ -55,6 +55,11 @@ class AdmissionAttributes(msgspec.Struct, kw_only=True, eq=False):
 class Plugin:
     """One admission plugin; both steps do nothing unless overridden."""
 
+    @property
+    def name(self) -> str:
+        """kube-apiserver's name for it."""
+        return type(self).__name__.removesuffix("Admission")
+
     def handles(self, attributes: AdmissionAttributes) -> bool:
         """Whether either step has anything to do with this write."""
         return True

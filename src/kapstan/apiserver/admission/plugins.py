@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kapstan.apiserver.admission.certificates import (
     CertificateApproval,
@@ -41,6 +41,11 @@ class ClusterAdmission:
         self._mutating = MutatingWebhooks(storage, dispatcher, conditions)
         self._validating = ValidatingWebhooks(storage, dispatcher, conditions)
         self._last = EscalationCheck(authorizer)
+
+    def disable(self, names: Collection[str]) -> None:
+        """Do without plugins of these names from now on."""
+        self.plugins = tuple(one for one in self.plugins if one.name not in names)
+        self._chosen.clear()
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         plugins = self._plugins(attributes)

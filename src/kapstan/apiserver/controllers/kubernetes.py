@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any
 
-from kapstan.apiserver.strategy.services.allocation import SERVICE_NETWORK
+from kapstan.apiserver.strategy.services.allocation import allocations
 from kapstan.machinery.errors import AlreadyExists, APIError
 from kapstan.machinery.gvk import GroupVersionKind
 
@@ -26,7 +26,7 @@ async def ensure_service(cluster: LogicalCluster) -> None:
     host, _, port = cluster.address.rpartition(":")
     target = int(port) if port.isdecimal() else _DEFAULT_TARGET
     try:
-        await _ensure(cluster, _service(target))
+        await _ensure(cluster, _service(target, str(allocations(cluster.storage).network[1])))
     except APIError as error:
         if error.code != 422:  # another service has its address already: then that one is meant
             raise
@@ -54,13 +54,13 @@ def _is_public(host: str) -> bool:
     return not (address.is_loopback or address.is_unspecified or address.is_link_local)
 
 
-def _service(target: int) -> Object:
+def _service(target: int, address: str) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": _metadata(component="apiserver", provider="kubernetes"),
         "spec": {
-            "clusterIP": str(SERVICE_NETWORK[1]),
+            "clusterIP": address,
             "type": "ClusterIP",
             "sessionAffinity": "None",
             "ports": [{"name": "https", "port": _PORT, "protocol": "TCP", "targetPort": target}],

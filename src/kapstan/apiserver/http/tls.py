@@ -28,12 +28,12 @@ _PAUSE = 0.5  # seconds before trying again to accept
 
 
 def server_context(credentials: Credentials, hosts: tuple[str, ...]) -> ssl.SSLContext:
-    """A context with a certificate for these hosts that accepts the cluster's own clients."""
+    """A context with a certificate for these hosts that accepts the cluster's clients."""
     pair = credentials.serving(hosts)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_mode = ssl.CERT_OPTIONAL
-    context.load_verify_locations(cadata=credentials.ca.cert_pem.decode())
+    context.load_verify_locations(cadata=credentials.client_authorities.decode())
     context.set_alpn_protocols(["http/1.1"])
     # `load_cert_chain` reads files only.
     with tempfile.TemporaryDirectory(prefix="kapstan-") as folder:

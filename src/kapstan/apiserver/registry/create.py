@@ -49,7 +49,7 @@ async def create(request: Request, obj: Object) -> Outcome:
 async def _create(request: Request, obj: Object) -> Outcome:
     await prepare_new(request, obj)
     metadata = obj["metadata"]
-    if metadata.get("resourceVersion"):
+    if metadata.get("resourceVersion") and not request.dry_run:  # it is the storage of Kubernetes that refuses it
         raise unclassified("resourceVersion should not be set on objects to be created")
     try:
         written = await store_new(request, obj)

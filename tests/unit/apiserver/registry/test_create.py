@@ -99,6 +99,14 @@ async def test_a_new_object_has_no_resource_version(api: API) -> None:
     assert refused.value.status.code == 500
 
 
+async def test_a_rehearsed_object_may_have_one(api: API) -> None:
+    """A client may try out what it read elsewhere."""
+    rehearsed = await api.create(config_map("a", resourceVersion="7"), dry_run=True)
+    assert rehearsed["metadata"]["name"] == "a"
+    with pytest.raises(NotFound):
+        await api.get(CONFIG_MAP, "a", "default")
+
+
 async def test_what_is_wrong_with_metadata_is_told_field_by_field(api: API) -> None:
     with pytest.raises(Invalid) as refused:
         await api.create(config_map("A_b", labels={"-": "x"}))

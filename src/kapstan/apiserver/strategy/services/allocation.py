@@ -35,6 +35,7 @@ class Allocations:
     """What is taken in one cluster."""
 
     def __init__(self, storage: Storage, clock: Callable[[], float] = time.monotonic) -> None:
+        self.network = SERVICE_NETWORK  # where addresses are taken from
         self._clock = clock
         self._owners: dict[Hashable, str] = {}  # address or port → key of the service that has it
         self._taken_by: dict[str, set[Hashable]] = {}
@@ -58,10 +59,10 @@ class Allocations:
 
     def next_address(self, key: str) -> str | None:
         """A free address, from the part of the network that is not left for those who choose; None if it is full."""
-        size = SERVICE_NETWORK.num_addresses
+        size = self.network.num_addresses
         static = min(max(_MIN_STATIC, size // 16), _MAX_STATIC) if size > _MIN_STATIC else 0
-        candidates = (str(SERVICE_NETWORK[static + secrets.randbelow(size - 1 - static)]) for _ in range(_ATTEMPTS))
-        everything = (str(SERVICE_NETWORK[index]) for index in range(1, size - 1))
+        candidates = (str(self.network[static + secrets.randbelow(size - 1 - static)]) for _ in range(_ATTEMPTS))
+        everything = (str(self.network[index]) for index in range(1, size - 1))
         return next(
             (address for part in (candidates, everything) for address in part if self.is_free(address, key)), None
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kapstan.apiserver.registry.errors import internal, invalid
 from kapstan.apiserver.strategy.base import Object
 from kapstan.apiserver.strategy.builtin import BuiltinStrategy
-from kapstan.apiserver.strategy.services.allocation import NODE_PORTS, SERVICE_NETWORK, Allocations, allocations
+from kapstan.apiserver.strategy.services.allocation import NODE_PORTS, Allocations, allocations
 from kapstan.apiserver.strategy.services.families import initialize_families
 from kapstan.apiserver.strategy.services.fields import (
     drop_type_dependent,
@@ -87,7 +87,7 @@ class _Allocation:
                 raise self._invalid([FieldError.invalid(_SPEC.child("clusterIPs"), addresses, detail)])
             self._reserve(address)
         if not addresses:
-            found = str(SERVICE_NETWORK[0]) if self._dry_run else self._taken.next_address(self._key)
+            found = str(self._taken.network[0]) if self._dry_run else self._taken.next_address(self._key)
             if found is None:
                 raise internal(f'failed to allocate a serviceIP for Service "{self._name}": range is full')
             self._reserve(found)
@@ -95,8 +95,9 @@ class _Allocation:
         spec["clusterIPs"], spec["clusterIP"] = addresses, addresses[0]
 
     def _address_refusal(self, address: str) -> str:
-        if ip_address(address) not in SERVICE_NETWORK:
-            return f"the provided IP ({address}) is not in the valid range. The range of valid IPs is {SERVICE_NETWORK}"
+        network = self._taken.network
+        if ip_address(address) not in network:
+            return f"the provided IP ({address}) is not in the valid range. The range of valid IPs is {network}"
         return "" if self._taken.is_free(address, self._key) else "provided IP is already allocated"
 
     def _take_ports(self, old: Object) -> None:
