@@ -18,6 +18,7 @@ from kapstan.apiserver.controllers.garbage import GarbageCollector
 from kapstan.apiserver.controllers.joining import BootstrapSigner, TokenCleaner
 from kapstan.apiserver.controllers.kubernetes import ensure_service
 from kapstan.apiserver.controllers.namespaces import NamespaceController
+from kapstan.apiserver.controllers.quotas import ResourceQuotaController
 
 if TYPE_CHECKING:
     from kapstan.apiserver.cluster import LogicalCluster
@@ -47,6 +48,7 @@ CONTROLLERS: Mapping[str, Callable[[LogicalCluster], Controller]] = {
     "clusterrole-aggregation-controller": RoleAggregation,
     "certificatesigningrequest-controller": CertificateController,
     "disruption-controller": DisruptionController,
+    "resourcequota-controller": ResourceQuotaController,
     "bootstrap-signer-controller": BootstrapSigner,
     "token-cleaner-controller": TokenCleaner,
     "event-expiry": EventExpiry,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.apiserver.controllers import quotas
 from tests.integration.apiserver.strategy.conftest import Both
 from tests.unit.apiserver.strategy.asking import Server, normal
 
@@ -192,7 +193,17 @@ async def own_service(server: Server) -> list[Any]:
     return [content(service)]
 
 
-STORIES = (new_namespace, background, orphans, foreground, absent_owners, ending_namespace, budgets, own_service)
+STORIES = (
+    new_namespace,
+    background,
+    orphans,
+    foreground,
+    absent_owners,
+    ending_namespace,
+    budgets,
+    own_service,
+    *quotas.STORIES,
+)
 
 
 async def test_controllers_do_the_same(both: Both) -> None:

@@ -1,0 +1,1 @@
+"""ResourceQuota: how much a namespace may use, and how much it does."""
