@@ -55,6 +55,8 @@ class AdmissionAttributes(msgspec.Struct, kw_only=True, eq=False):
 class Plugin:
     """One admission plugin; both steps do nothing unless overridden."""
 
+    comes_last = False  # whether it validates after the webhooks
+
     @property
     def name(self) -> str:
         """kube-apiserver's name for it."""

@@ -13,6 +13,7 @@ from kapstan.apiserver.admission.defaults import DefaultIngressClass, DefaultSto
 from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
 from kapstan.apiserver.admission.lifecycle import NamespaceLifecycle
 from kapstan.apiserver.admission.pods import DefaultTolerationSeconds, Priority
+from kapstan.apiserver.admission.quota.plugin import ResourceQuotaAdmission
 from kapstan.apiserver.admission.serviceaccount import ServiceAccountAdmission
 from kapstan.apiserver.admission.webhook.client import WebhookClient
 from kapstan.apiserver.admission.webhook.conditions import Conditions
@@ -57,9 +58,14 @@ class ClusterAdmission:
             await self._last.admit(attributes)
 
     async def validate(self, attributes: AdmissionAttributes) -> None:
-        for plugin in self._plugins(attributes):
-            await plugin.validate(attributes)
+        plugins = self._plugins(attributes)
+        for plugin in plugins:
+            if not plugin.comes_last:
+                await plugin.validate(attributes)
         await self._validating.validate(attributes)
+        for plugin in plugins:
+            if plugin.comes_last:
+                await plugin.validate(attributes)
 
     def _plugins(self, attributes: AdmissionAttributes) -> tuple[Plugin, ...]:
         """Those that have to do with such a write: that depends on what is written and how, on nothing else."""
@@ -93,4 +99,5 @@ def default_plugins(storage: Storage, authorizer: ClusterAuthorizer) -> tuple[Pl
         CertificateSigning(authorizer),
         CertificateSubjectRestriction(),
         DefaultIngressClass(storage),
+        ResourceQuotaAdmission(storage),
     )
