@@ -14,7 +14,9 @@ from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
 from kapstan.apiserver.admission.lifecycle import NamespaceLifecycle
 from kapstan.apiserver.admission.pods import DefaultTolerationSeconds, Priority
 from kapstan.apiserver.admission.quota.plugin import ResourceQuotaAdmission
+from kapstan.apiserver.admission.runtimeclass import RuntimeClassAdmission
 from kapstan.apiserver.admission.serviceaccount import ServiceAccountAdmission
+from kapstan.apiserver.admission.volumes import PersistentVolumeClaimResize
 from kapstan.apiserver.admission.webhook.client import WebhookClient
 from kapstan.apiserver.admission.webhook.conditions import Conditions
 from kapstan.apiserver.admission.webhook.dispatch import Dispatcher
@@ -95,6 +97,8 @@ def default_plugins(storage: Storage, authorizer: ClusterAuthorizer) -> tuple[Pl
         Priority(storage),
         DefaultTolerationSeconds(),
         DefaultStorageClass(storage),
+        PersistentVolumeClaimResize(storage),
+        RuntimeClassAdmission(storage),
         CertificateApproval(authorizer),
         CertificateSigning(authorizer),
         CertificateSubjectRestriction(),
