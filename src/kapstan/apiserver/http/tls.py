@@ -34,6 +34,7 @@ def server_context(credentials: Credentials, hosts: tuple[str, ...]) -> ssl.SSLC
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_mode = ssl.CERT_OPTIONAL
     context.load_verify_locations(cadata=credentials.client_authorities.decode())
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # intermediate authorities may be trusted alone, as in Go
     context.set_alpn_protocols(["http/1.1"])
     # `load_cert_chain` reads files only.
     with tempfile.TemporaryDirectory(prefix="kapstan-") as folder:

@@ -238,6 +238,17 @@ async def test_a_certificate_of_somebody_else_is_not_trusted(
     assert webhooks.asked == []
 
 
+async def test_a_certificate_may_be_trusted_without_its_authority(
+    cluster: Cluster, webhooks: WebhookServer, tmp_path: Path
+) -> None:
+    """Go's envtest puts the webhook's own certificate into the bundle."""
+    ca_bundle = base64.b64encode((tmp_path / "tls.crt").read_bytes()).decode()
+    client = {"url": webhooks.url("x"), "caBundle": ca_bundle}
+    await cluster.webhook(False, "w", webhooks.hook("x", clientConfig=client))
+    await cluster.create("v1", "ConfigMap", "c", "default")
+    assert webhooks.called == ["x"]
+
+
 async def test_a_name_that_the_certificate_does_not_have(cluster: Cluster, webhooks: WebhookServer) -> None:
     cluster.admission.services.redirect("default", "other", "127.0.0.1", webhooks.port)
     client = {"service": {"namespace": "default", "name": "other"}, "caBundle": webhooks.ca_bundle}

@@ -115,9 +115,12 @@ def _context(ca_bundle: str) -> ssl.SSLContext:
         return ssl.create_default_context()
     try:
         pem = base64.b64decode(ca_bundle, validate=True).decode()
-        return ssl.create_default_context(cadata=pem)
+        context = ssl.create_default_context(cadata=pem)
     except (binascii.Error, UnicodeDecodeError, ssl.SSLError) as error:
         raise ValueError("unable to load root certificates: the caBundle is not base64 of PEM certificates") from error
+    # As in Go, a bundle may hold the webhook's own certificate instead of its authority's.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
 
 
 def _answer(status: int, content_type: str, data: bytes) -> Any:
