@@ -12,7 +12,7 @@ from kapstan.apiserver.registry.errors import (
     revision_too_large,
     unclassified,
 )
-from kapstan.apiserver.registry.objects import view, views
+from kapstan.apiserver.registry.objects import prepare_views, view, views
 from kapstan.apiserver.registry.outcome import Listed, Outcome
 from kapstan.apiserver.registry.pagination import LATEST, decode_token, encode_token
 from kapstan.apiserver.registry.selection import Selection, select
@@ -44,30 +44,41 @@ async def get(request: Request, resource_version: str = "") -> Outcome:
 async def list_objects(request: Request, options: ListOptions) -> Listed:
     """The objects of a kind, or a page of them."""
     selection = select(request.kind, request.namespace, options.label_selector, options.field_selector, request.name)
-    records, revision, token, remaining = select_records(request, options, selection)
+    records, revision, token, remaining = await select_records(request, options, selection)
     return Listed(await views(request.kind, records), revision, token, remaining)
 
 
-def select_records(
+async def select_records(
     request: Request, options: ListOptions, selection: Selection
 ) -> tuple[Sequence[Record], int, str, int | None]:
-    """The records of a list, its revision, and how to go on: token and how many are left, where that is known."""
+    """The records of a list, its revision, and how to go on: token and how many are left, where that is known.
+
+    They are those of the moment at which it is called, however long conversion takes.
+    """
+    revision, start = _where(request.cluster.storage, options, selection.prefix)
+    shown = revision or request.cluster.storage.revision
+    candidates = _candidates(request, options, selection, revision, start)
+    if selection.by_content:
+        candidates = tuple(candidates)
+        await prepare_views(request.kind, candidates)
+    return _page(candidates, selection, 0 if _from_cache(request.kind, options) else options.limit, shown)
+
+
+def _candidates(
+    request: Request, options: ListOptions, selection: Selection, revision: int | None, start: str
+) -> Sequence[Record]:
     storage, table = request.cluster.storage, request.kind.storage.group_resource
-    revision, start = _where(storage, options, selection.prefix)
-    shown = revision or storage.revision
-    if selection.key is not None and not options.continue_token:
-        found = storage.get(table, selection.key) if revision is None else None
-        if revision is None:
-            return ([found] if found is not None and selection.matches(found) else [], shown, "", None)
+    if selection.key is not None and not options.continue_token and revision is None:
+        found = storage.get(table, selection.key)
+        return [found] if found is not None else []
     try:
-        candidates = storage.list(table, selection.prefix, start=start, revision=revision)
+        return storage.list(table, selection.prefix, start=start, revision=revision)
     except RevisionTooOld:
         if options.continue_token:
             raise continue_expired(encode_token(LATEST, start, selection.prefix)) from None
         raise list_expired() from None
     except RevisionTooNew as error:
         raise revision_too_large(error.revision, error.current) from None
-    return _page(candidates, selection, 0 if _from_cache(request.kind, options) else options.limit, shown)
 
 
 def _from_cache(kind: ServedKind, options: ListOptions) -> bool:

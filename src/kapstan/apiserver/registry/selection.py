@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kapstan.apiserver.kinds import ServedKind
-from kapstan.apiserver.registry.objects import decode
+from kapstan.apiserver.registry.objects import decode, ready_view
 from kapstan.apiserver.storage.interface import Record
 from kapstan.machinery import fields, labels
 from kapstan.machinery.errors import BadRequest
@@ -39,6 +39,15 @@ class Selection:
         self._meta_fields = fields.Selector(meta) if meta else None
         self._fields = fields.Selector(other) if other else None
         self.trivial = labels.empty and not requirements
+
+    @property
+    def by_content(self) -> bool:
+        """Whether objects must be in the kind's version for it to be told whether they match."""
+        return self._fields is not None
+
+    def can_tell(self, record: Record) -> bool:
+        """Whether `matches` may be asked: what looks into objects needs them in the kind's version."""
+        return self._fields is None or ready_view(self._kind, record) is not None
 
     def matches(self, record: Record) -> bool:
         if self.prefix and not record.key.startswith(self.prefix):
@@ -94,7 +103,12 @@ def _single_namespace(kind: ServedKind, selector: fields.Selector) -> str:
 
 
 def _fields_of(kind: ServedKind, record: Record) -> Mapping[str, str]:
-    """The selectable fields of a record, worked out once."""
+    """The selectable fields of a record in a version, worked out once."""
     if record.fields is None:
-        record.fields = kind.strategy.fields(decode(record.value))
-    return record.fields
+        record.fields = {}
+    found = record.fields.get(kind)
+    if found is None:
+        value = ready_view(kind, record)
+        assert value is not None, "an object is converted before it is selected by its fields"
+        found = record.fields[kind] = kind.strategy.fields(decode(value))
+    return found

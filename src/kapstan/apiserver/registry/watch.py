@@ -66,7 +66,7 @@ class Watch:
             if self._since > storage.revision:
                 raise revision_too_large(self._since, storage.revision)
             listing = msgspec.structs.replace(options, resource_version="", resource_version_match="", limit=0)
-            records = select_records(request, listing, self._selection)[0]
+            records = (await select_records(request, listing, self._selection))[0]
             await watcher.send_initial(records)
             if options.allow_watch_bookmarks:
                 watcher.send_bookmark(initial_events_end=True)

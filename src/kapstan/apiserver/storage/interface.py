@@ -81,7 +81,7 @@ class Record:
         # defaulting or conversion on its way out.
         self.written_as = written_as
         # Made on demand by readers: the values for field selectors, and encodings in other versions.
-        self.fields: Mapping[str, str] | None = None
+        self.fields: dict[Any, Mapping[str, str]] | None = None
         self.views: dict[Any, bytes] | None = None
 
     @property

@@ -56,7 +56,8 @@ class Watcher:
         self._representation = representation
         self._sink = sink
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[tuple[EventType, Event]] = deque()
+        # What the client sees happen; None where that cannot be told before objects have been converted.
+        self._waiting: deque[tuple[EventType | None, Event]] = deque()
         self._live = False  # initial objects have been sent; from now on events go out as they come
         self._scheduled = False
         self._first = True
@@ -105,7 +106,8 @@ class Watcher:
             self.stalled = self._loop.create_future()
         while self._waiting and not self.ended.done():
             await self._convert_waiting()
-            await self._send(self._next_piece())
+            if piece := self._next_piece():
+                await self._send(piece)
         self._live = True
 
     @property
@@ -118,15 +120,21 @@ class Watcher:
     def _observe(self, event: Event) -> None:
         if event.record.revision <= self._minimum:
             return
-        type = self._seen_as(event)
-        if type is None:
-            return
+        type = None
+        if self._can_tell(event):
+            type = self._seen_as(event)
+            if type is None:
+                return
         self._waiting.append((type, event))
         if not self._live:
             self._cut_off_if_lost()
         elif not self._scheduled:
             self._scheduled = True
             self._loop.call_soon(self._flush)
+
+    def _can_tell(self, event: Event) -> bool:
+        can_tell = self._selection.can_tell
+        return can_tell(event.record) and (event.previous is None or can_tell(event.previous))
 
     def _seen_as(self, event: Event) -> EventType | None:
         """What happened from the client's point of view: an object that leaves its selection is gone for it."""
@@ -156,7 +164,13 @@ class Watcher:
         frames: list[bytes] = []
         size = 0
         while self._waiting:
-            frame = self._event_frame(*self._waiting[0])
+            type, event = self._waiting[0]
+            if type is None and self._can_tell(event):
+                type = self._seen_as(event)
+                if type is None:
+                    self._waiting.popleft()
+                    continue
+            frame = self._event_frame(type, event) if type is not None else None
             if frame is None or (size + len(frame) > _PIECE and (frames or largest)):
                 break
             frames.append(frame)
