@@ -7,13 +7,19 @@ import logging
 import signal
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kapstan.cli.plane import data_folder
 from kapstan.machinery.errors import ConfigError
 
+if TYPE_CHECKING:
+    from kapstan.runtime.manager import Manager
+
 __all__ = ("log_to_terminal", "up")
+
+_ELECTION = 5.0  # seconds that an election may take if nobody else works
 
 _EXAMPLES = """\b
 Examples:
@@ -55,6 +61,7 @@ def up(
     """Run a management plane: an API server with all kinds, and all controllers, in this process.
 
     With fewer --providers, others do the rest, such as Cluster API's own in Go: they meet in the API only.
+    On a cluster of its own choice (--kubeconfig) one of several works, and the others wait to take over.
     Ctrl-C stops it; everything is kept, and is there again the next time.
     """
     if context and not kubeconfig:
@@ -87,17 +94,37 @@ async def _run(folder: Path, host: str, port: int, kubeconfig: str, context: str
     config = Config.load(kubeconfig, context=context) if kubeconfig else None
     chosen = providers_named(providers) if providers else ALL
     plane_of = management_plane(
-        folder, config=config, host=host, port=port, providers=chosen, reporter=ConsoleReporter()
+        folder,
+        config=config,
+        host=host,
+        port=port,
+        providers=chosen,
+        elect=config is not None,
+        reporter=ConsoleReporter(),
     )
     async with plane_of as plane:
-        click.echo(f"The management plane runs at {plane.url} (ready in {time.monotonic() - began:.1f} s).")
-        if config is None:
-            click.echo(f"Data are kept in {folder}.")
-            click.echo(f"\n  export KUBECONFIG={plane.kubeconfig}")
-        click.echo("\nIn another terminal:  kapstan cluster create demo --wait\nCtrl-C stops it.")
+        if await _elected(plane.manager, stop):
+            click.echo(f"The management plane runs at {plane.url} (ready in {time.monotonic() - began:.1f} s).")
+            if config is None:
+                click.echo(f"Data are kept in {folder}.")
+                click.echo(f"\n  export KUBECONFIG={plane.kubeconfig}")
+            click.echo("\nIn another terminal:  kapstan cluster create demo --wait\nCtrl-C stops it.")
         await stop.wait()
         click.echo("Stopping ...", err=True)
     click.echo("Stopped. Everything is kept for the next time.", err=True)
+
+
+async def _elected(manager: Manager, stop: asyncio.Event) -> bool:
+    """Wait until it is our turn to work, which may take as long as somebody else does; False if we shall stop first."""
+    async with asyncio.TaskGroup() as group:
+        waiting = [group.create_task(event.wait()) for event in (manager.elected, stop)]
+        done, _ = await asyncio.wait(waiting, timeout=_ELECTION, return_when=asyncio.FIRST_COMPLETED)
+        if not done:
+            click.echo("Another management plane works on this cluster; this one takes over when it ends.")
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+    return manager.elected.is_set()
 
 
 def _on_signals() -> asyncio.Event:

@@ -11,11 +11,10 @@ from kapstan.cli.cluster.waiting import wait_options, wait_until
 from kapstan.client import Client
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.management.following import is_available
+from kapstan.cluster.management.namespaces import ensure_namespace
 from kapstan.cluster.templates.rendering import Document, documents_of
-from kapstan.k8s.core_v1 import Namespace
-from kapstan.machinery.errors import AlreadyExists, ConfigError, KapstanError
+from kapstan.machinery.errors import ConfigError, KapstanError
 from kapstan.machinery.gvk import ObjectKey
-from kapstan.machinery.meta import ObjectMeta
 
 __all__ = ("create",)
 
@@ -41,7 +40,7 @@ async def _create(
         key = ObjectKey(namespace or client.config.namespace, name)
         documents = documents_of(choice.text, choice.values(key.name, key.namespace))
         await _refuse_existing(client, key)
-        await _ensure_namespace(client, key.namespace)
+        await ensure_namespace(client, key.namespace)
         await _create_all(client, key, documents)
         if wait:
             cluster = await client.get(Cluster, key.name, key.namespace)
@@ -55,14 +54,6 @@ async def _create(
 async def _refuse_existing(client: Client, key: ObjectKey) -> None:
     if await client.find(Cluster, key.name, key.namespace) is not None:
         raise ConfigError(f"cluster {key} exists already: choose another name, or delete it first")
-
-
-async def _ensure_namespace(client: Client, name: str) -> None:
-    if await client.find(Namespace, name) is None:
-        try:
-            await client.create(Namespace(metadata=ObjectMeta(name=name)))
-        except AlreadyExists:
-            return
 
 
 async def _create_all(client: Client, key: ObjectKey, documents: list[Document]) -> None:

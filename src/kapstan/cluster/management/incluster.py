@@ -14,25 +14,24 @@ from pathlib import Path
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
 from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
 from kapstan.cluster.core.controllers import SCOPES
+from kapstan.cluster.management.election import NAMESPACE, election_id
 from kapstan.cluster.management.providers import ALL, Provider, add_providers, webhooks_of
 from kapstan.machinery.gvk import ObjectKey
 from kapstan.runtime.manager import Manager
 from kapstan.runtime.process import run_process
 from kapstan.runtime.webhook.authority import AuthorityOptions
 
-__all__ = ("ELECTION", "run_manager", "webhook_authority")
+__all__ = ("run_manager", "webhook_authority")
 
-ELECTION = "manager.kapstan.dev"
-_NAMESPACE = "kapstan-system"
 _DATA = Path("/var/lib/kapstan")
 _LOOPBACK = "127.0.0.1"
 
 
 def run_manager(arguments: Sequence[str], providers: Collection[Provider] = ALL) -> None:
     """Run the controllers of these providers until a signal says stop, as flags and the environment want it."""
-    namespace = os.environ.get("POD_NAMESPACE", _NAMESPACE)
+    namespace = os.environ.get("POD_NAMESPACE", NAMESPACE)
     manager = Manager.from_flags(
-        arguments, leader_election_id=ELECTION, leader_election_namespace=namespace, scopes=SCOPES
+        arguments, leader_election_id=election_id(providers), leader_election_namespace=namespace, scopes=SCOPES
     )
     if manager.options.webhooks:
         manager.sign_webhooks(webhook_authority(namespace))

@@ -23,9 +23,11 @@ from kapstan.cluster.controlplane.hosted.runtime.interface import Runtime
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
 from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
 from kapstan.cluster.core.controllers import SCOPES
+from kapstan.cluster.management.election import NAMESPACE, election_id, once_elected
 from kapstan.cluster.management.installing import install
+from kapstan.cluster.management.namespaces import ensure_namespace
 from kapstan.cluster.management.providers import ALL, Provider, add_providers, kinds_of, webhooks_of
-from kapstan.cluster.management.webhooks import LOOPBACK, Address, address, is_local, made_known
+from kapstan.cluster.management.webhooks import LOOPBACK, address, is_local, made_known
 from kapstan.components.progress import QuietReporter, Reporter
 from kapstan.machinery.codec import to_yaml
 from kapstan.machinery.errors import ConfigError
@@ -66,12 +68,14 @@ async def management_plane(
     port: int = 0,
     namespaces: tuple[str, ...] = (),
     providers: Collection[Provider] = ALL,
+    elect: bool = False,
     reporter: Reporter | None = None,
 ) -> AsyncIterator[ManagementPlane]:
     """Run a management plane inside the block, which begins when its controllers work.
 
     With a `config` the controllers run on that cluster; else on an embedded API server at `host` and `port`. They look
-    after `namespaces`, or after all. With fewer `providers`, others do the rest.
+    after `namespaces`, or after all. With fewer `providers`, others do the rest. With `elect`, only one of several at
+    a time works: the block begins at once, and `manager.elected` is set when it is this one's turn.
     """
     reporter = reporter or QuietReporter()
     async with AsyncExitStack() as stack:
@@ -84,7 +88,10 @@ async def management_plane(
         with reporter.step(f"Installing {len(kinds)} kinds"):
             await install(client, kinds)
         with reporter.step("Starting controllers"):
-            manager = await _manager(stack, folder, config, namespaces, providers, client, reporter)
+            options = ManagerOptions(scopes=SCOPES, namespaces=namespaces)
+            if elect:
+                options = await _elected(client, options, providers)
+            manager = await _manager(stack, folder, options, providers, client, reporter)
         yield ManagementPlane(folder, config, client, manager)
 
 
@@ -100,18 +107,23 @@ async def _embedded(stack: AsyncExitStack, folder: Path, host: str, port: int) -
     return Config.from_kubeconfig(server.kubeconfig())
 
 
+async def _elected(client: Client, options: ManagerOptions, providers: Collection[Provider]) -> ManagerOptions:
+    """Have the manager wait for its turn."""
+    await ensure_namespace(client, NAMESPACE)
+    lease = {"leader_election_id": election_id(providers), "leader_election_namespace": NAMESPACE}
+    return replace(options, leader_election=True, **lease)
+
+
 async def _manager(
     stack: AsyncExitStack,
     folder: Path,
-    config: Config,
-    namespaces: tuple[str, ...],
+    options: ManagerOptions,
     providers: Collection[Provider],
     client: Client,
     reporter: Reporter,
 ) -> Manager:
     """The controllers, and the webhooks where the API server can call them."""
-    options = ManagerOptions(scopes=SCOPES, namespaces=namespaces)
-    place: Address | None = None
+    config, place = client.config, None
     if is_local(config):
         place = stack.enter_context(address())
         serving = {"webhook_port": place.port, "webhook_certificate": place.certificate}
@@ -125,7 +137,8 @@ async def _manager(
         manager.add(*webhooks)
     await stack.enter_async_context(manager.running())
     if place is not None:
-        await stack.enter_async_context(made_known(client, webhooks, place))
+        known = made_known(client, webhooks, place)
+        await stack.enter_async_context(once_elected(manager, known) if options.leader_election else known)
     return manager
 
 

@@ -8,12 +8,13 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from tests.integration.cluster.cli.conftest import run
 
 from kapstan.cluster.management.plane import management_plane
+from kapstan.testing import Environment
 
 _READY = b"Ctrl-C stops it."
 
@@ -41,19 +42,26 @@ async def refused(*arguments: str) -> str:
     return said.partition("Error: ")[2]
 
 
-@asynccontextmanager
-async def up(folder: Path) -> AsyncIterator[None]:
-    """A management plane in a process of its own, inside the block, which begins when it is ready."""
-    process = await started("up", "--data-dir", str(folder))
+async def says(process: asyncio.subprocess.Process, what: bytes) -> bytes:
+    """What it has said when it has said this."""
     assert process.stdout is not None
     said = b""
+    async with asyncio.timeout(120):
+        while what not in said:
+            line = await process.stdout.readline()
+            assert line, said.decode()
+            said += line
+    return said
+
+
+@asynccontextmanager
+async def up(folder: Path, *arguments: str, until: bytes = _READY) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A management plane in a process of its own, inside the block, which begins when it says so."""
+    process = await started("up", "--data-dir", str(folder), *arguments)
+    said = b""
     try:
-        async with asyncio.timeout(60):
-            while _READY not in said:
-                line = await process.stdout.readline()
-                assert line, said.decode()
-                said += line
-        yield
+        said = await says(process, until)
+        yield process
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGINT)
@@ -108,3 +116,17 @@ async def test_without_a_management_plane_one_is_told_how_to_have_one(tmp_path: 
     said = (await process.communicate())[0].decode()
     assert process.returncode == 1
     assert said.startswith("Error: no management plane is running: start one with `kapstan up`")
+
+
+async def test_of_two_on_one_cluster_one_works_and_the_other_takes_over(env: Environment, tmp_path: Path) -> None:
+    here = ("--kubeconfig", str(env.write_kubeconfig(tmp_path / "kubeconfig")))
+    namespace = await env.namespace()
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(up(tmp_path / "first", *here))
+        waits = b"Another management plane works on this cluster"
+        second = await stack.enter_async_context(up(tmp_path / "second", *here, until=waits))
+        first.send_signal(signal.SIGINT)
+        await says(second, _READY)
+        where = ("--namespace", namespace, "--wait", "--timeout", "120")
+        for command in (("create", "demo", "--workers", "1"), ("delete", "demo")):
+            await kapstan(tmp_path, *command, *where)
