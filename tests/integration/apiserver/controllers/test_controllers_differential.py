@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.apiserver.controllers import quotas
+from tests.integration.apiserver.controllers import limits, quotas
 from tests.integration.apiserver.strategy.conftest import Both
 from tests.unit.apiserver.strategy.asking import Server, normal
 
@@ -203,6 +203,7 @@ STORIES = (
     budgets,
     own_service,
     *quotas.STORIES,
+    *limits.STORIES,
 )
 
 
