@@ -111,10 +111,12 @@ class Server:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
+        advertise: str = "",
         without_controllers: Collection[str] = (),
     ) -> Endpoint:
         """Serve a cluster and start its controllers; port 0 takes any that is free.
 
+        Pods are told to find the server at the address `advertise`, where that is another one.
         ConfigError if the address cannot be had.
         """
         try:
@@ -124,7 +126,7 @@ class Server:
         context = partial(server_context, cluster.credentials, (host,))
         listener = Listener(listening, self._tasks, context, new_front(cluster))
         endpoint = self._endpoints[cluster.name] = Endpoint(cluster, host, listener)
-        cluster.address = f"{host}:{endpoint.port}"
+        cluster.address = f"{advertise or host}:{endpoint.port}"
         endpoint.controllers = await controllers.start(cluster, without=without_controllers)
         return endpoint
 
@@ -158,13 +160,14 @@ class EmbeddedServer:
         data_dir: Path | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
+        advertise: str = "",
         name: str = "kapstan",
         static_tokens: Mapping[str, UserInfo] | None = None,
         synchronous: Synchronous = "FULL",
         without_controllers: Collection[str] = (),
     ) -> None:
         self._data_dir = data_dir
-        self._host, self._port = host, port
+        self._host, self._port, self._advertise = host, port, advertise
         self._name = name
         self._static_tokens = static_tokens
         self._synchronous: Synchronous = synchronous
@@ -198,7 +201,11 @@ class EmbeddedServer:
             server = await stack.enter_async_context(Server())
             self.cluster = await server.new_cluster(self._name, storage, static_tokens=self._static_tokens)
             self.endpoint = await server.add(
-                self.cluster, self._host, self._port, without_controllers=self._without_controllers
+                self.cluster,
+                self._host,
+                self._port,
+                advertise=self._advertise,
+                without_controllers=self._without_controllers,
             )
             started.set_result(None)
             await self._stop.wait()

@@ -49,6 +49,12 @@ class _Command(click.Command):
     help="The port to listen on.  [default: any that is free]",
 )
 @click.option(
+    "--advertise-address",
+    metavar="ADDRESS",
+    default="",
+    help="Where the service `kubernetes` leads to.  [default: where it listens, or this machine's main interface]",
+)
+@click.option(
     "--kubeconfig",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Where to write the administrator's kubeconfig.  [default: kubeconfig in the data directory, or here]",
@@ -62,7 +68,13 @@ class _Command(click.Command):
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show every request.")
 def apiserver(
-    data_dir: Path | None, bind_address: str, secure_port: int, kubeconfig: Path | None, durability: str, verbose: bool
+    data_dir: Path | None,
+    bind_address: str,
+    secure_port: int,
+    advertise_address: str,
+    kubeconfig: Path | None,
+    durability: str,
+    verbose: bool,
 ) -> None:
     """Run a Kubernetes API server on this machine, with nothing else installed.
 
@@ -72,7 +84,7 @@ def apiserver(
     _log(verbose)
     where = kubeconfig or (data_dir or Path()) / "kubeconfig"
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(data_dir, bind_address, secure_port, where.absolute(), durability))
+        runner.run(_serve(data_dir, (bind_address, secure_port, advertise_address), where.absolute(), durability))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -90,11 +102,17 @@ def _log(verbose: bool) -> None:
         logging.getLogger("kapstan.apiserver.access").setLevel(logging.INFO)
 
 
-async def _serve(data_dir: Path | None, host: str, port: int, kubeconfig: Path, durability: str) -> None:
+async def _serve(data_dir: Path | None, where: tuple[str, int, str], kubeconfig: Path, durability: str) -> None:
+    from kapstan.apiserver.advertise import advertised
     from kapstan.apiserver.server import EmbeddedServer
 
+    host, port, advertise = where
     server = EmbeddedServer(
-        data_dir=data_dir, host=host, port=port, synchronous="FULL" if durability == "power" else "NORMAL"
+        data_dir=data_dir,
+        host=host,
+        port=port,
+        advertise=advertised(host, advertise),
+        synchronous="FULL" if durability == "power" else "NORMAL",
     )
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

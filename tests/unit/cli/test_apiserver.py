@@ -32,6 +32,8 @@ def sentence(result: Result) -> str:
         (["--nonsense"], "No such option"),
         (["--durability", "eternal"], "'eternal' is not one of"),
         (["extra"], "unexpected extra argument"),
+        (["--advertise-address", "here"], "'here' cannot be advertised, it is no IP address"),
+        (["--advertise-address", "127.0.0.1"], "nobody else finds this machine there"),
     ],
 )
 def test_wrong_flags(arguments: list[str], message: str) -> None:
