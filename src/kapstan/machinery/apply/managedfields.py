@@ -23,7 +23,7 @@ from kapstan.machinery.apply.entries import (
 )
 from kapstan.machinery.apply.fieldpath import Fields, difference, has, recursive_difference, set_of, union
 from kapstan.machinery.apply.lastapplied import covered_by_last_applied, with_last_applied
-from kapstan.machinery.apply.types import TypedError, compile_type
+from kapstan.machinery.apply.types import Atom, TypedError, compile_type
 from kapstan.machinery.apply.updater import Conflicts, Convert, Filter, Manager, Object, Owned, Updater
 from kapstan.machinery.apply.validation import validate
 from kapstan.machinery.errors import APIError, BadRequest
@@ -93,6 +93,11 @@ class FieldManager:
         self._reset_fields = reset_fields or {}
         self._updaters: dict[str, Updater] = {}
         self._empty: Object = {"apiVersion": api_version, "kind": kind}
+
+    @property
+    def type(self) -> Atom:
+        """What objects are made of, as apply sees it."""
+        return self._types[self.api_version]
 
     def update(
         self, live: Object | None, new: Object, manager: str, *, now: str, subresource: str = ""

@@ -14,13 +14,19 @@ from kapstan.machinery.codec import encode
 from kapstan.machinery.errors import BadRequest, Invalid, RequestEntityTooLarge
 from kapstan.machinery.golang import quote
 
-__all__ = ("MAX_COPIED_BYTES", "MAX_OPERATIONS", "apply_json_patch")
+__all__ = ("MAX_COPIED_BYTES", "MAX_OPERATIONS", "TestFailed", "apply_json_patch")
 
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
 
 _MISSING = "missing value"
 _INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+class TestFailed(Invalid):
+    """A patch's own `test` says that the document is not what it was made for."""
+
+    __test__ = False  # pytest takes the name for one of its own
 
 
 def apply_json_patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
@@ -261,7 +267,7 @@ def _test(patching: _Patching, operation: Mapping[str, Any]) -> None:
         except _NoSuchIndex as error:
             raise Invalid(f"error in test for path: '{path}': {error}") from None
     if not _identical(found, operation.get("value")):
-        raise Invalid(f"testing value {path} failed: test failed")
+        raise TestFailed(f"testing value {path} failed: test failed")
 
 
 def _identical(left: Any, right: Any) -> bool:

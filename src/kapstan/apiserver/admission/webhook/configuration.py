@@ -35,13 +35,14 @@ class ClientConfig(Struct, frozen=True, rename="camel"):
 
 
 class Rule(Struct, frozen=True, rename="camel"):
-    """Which writes a webhook wants to see."""
+    """Which writes a webhook or a policy wants to see."""
 
     operations: tuple[str, ...] = ()
     api_groups: tuple[str, ...] = ()
     api_versions: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
     scope: str = "*"
+    resource_names: tuple[str, ...] = ()  # only of policies; none means all
 
 
 class MatchCondition(Struct, frozen=True):

@@ -12,15 +12,13 @@ from kapstan.apiserver.admission.webhook.client import CallFailed, ServiceResolv
 from kapstan.apiserver.admission.webhook.configuration import Hook
 from kapstan.apiserver.admission.webhook.invocation import Invocation
 from kapstan.apiserver.admission.webhook.review import BadResponse, Response, Review
-from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry import errors
-from kapstan.apiserver.registry.objects import clone
 from kapstan.machinery import codec
 from kapstan.machinery.errors import APIError, BadRequest, from_status
 from kapstan.machinery.golang import quote
 from kapstan.machinery.meta import Status
 
-__all__ = ("Dispatcher", "HookFailed", "converted")
+__all__ = ("Dispatcher", "HookFailed")
 
 logger = logging.getLogger(__name__)
 
@@ -97,15 +95,3 @@ def denied(hook: Hook, status: Object | None) -> APIError:
     why = found.message or found.reason
     found.message = f"{by}: {why}" if why else f"{by} without explanation"
     return from_status(found)
-
-
-async def converted(obj: Object, source: ServedKind, target: ServedKind) -> Object:
-    """The object in another version of its resource; the given one stays as it is."""
-    if source is target or obj.get("kind") != source.gvk.kind:  # a subresource with a kind of its own has one version
-        return obj
-    copy = clone(obj)
-    converter = target.storage.converter
-    if converter is not None:
-        return (await converter.convert([copy], target.gvk.group_version))[0]
-    copy["apiVersion"] = target.gvk.api_version
-    return copy

@@ -6,8 +6,8 @@ name another version of the same resource is called with the object converted to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from kapstan.apiserver.admission.interface import AdmissionAttributes
 from kapstan.apiserver.admission.webhook.configuration import Hook, Rule, Webhooks
@@ -15,8 +15,19 @@ from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry import errors
 from kapstan.apiserver.storage.interface import Storage
 from kapstan.machinery.gvk import GroupResource, GroupVersionKind
+from kapstan.machinery.labels import Selector
 
-__all__ = ("Invocation", "Matcher", "admission_namespace", "kind_of")
+__all__ = (
+    "Hit",
+    "Invocation",
+    "Matcher",
+    "Selective",
+    "admission_name",
+    "admission_namespace",
+    "hits",
+    "kind_of",
+    "selects",
+)
 
 _NAMESPACES = GroupResource("", "namespaces")
 _EXEMPT_GROUP = "admissionregistration.k8s.io"
@@ -32,6 +43,23 @@ _EXEMPT = frozenset(
 )
 
 Object = dict[str, Any]
+
+
+class Selective(Protocol):
+    """What wants to see writes with certain labels only."""
+
+    @property
+    def namespace_selector(self) -> Selector: ...
+
+    @property
+    def object_selector(self) -> Selector: ...
+
+
+class Hit(NamedTuple):
+    """A rule that a write matches, and the kind in whose version it does."""
+
+    rule: Rule
+    kind: ServedKind
 
 
 class Invocation(NamedTuple):
@@ -52,6 +80,11 @@ def admission_namespace(attributes: AdmissionAttributes) -> str:
     if attributes.kind.gvr.group_resource == _NAMESPACES:
         return attributes.name
     return attributes.namespace
+
+
+def admission_name(attributes: AdmissionAttributes) -> str:
+    """Whoever deletes a collection names nothing, and Kubernetes passes that on for each object."""
+    return "" if attributes.request.verb == "deletecollection" else attributes.name
 
 
 class Matcher:
@@ -80,23 +113,29 @@ class Matcher:
 
     def selects(self, hook: Hook, attributes: AdmissionAttributes) -> bool:
         """Whether namespace and object have the labels that the webhook wants."""
-        return self._selects_namespace(hook, attributes) and _selects_object(hook, attributes)
-
-    def _selects_namespace(self, hook: Hook, attributes: AdmissionAttributes) -> bool:
-        namespace = admission_namespace(attributes)
-        is_namespace = attributes.kind.gvr.resource == "namespaces"
-        if (not namespace and not is_namespace) or hook.namespace_selector.empty:
-            return True
-        if is_namespace and not attributes.subresource and attributes.object is not None:
-            return hook.namespace_selector.matches(attributes.object["metadata"].get("labels"))
-        record = self._storage.get(_NAMESPACES, namespace)
-        if record is None:
-            raise errors.not_found(_NAMESPACES, namespace)
-        return hook.namespace_selector.matches(record.labels)
+        return selects(hook, attributes, self._storage)
 
 
-def _selects_object(hook: Hook, attributes: AdmissionAttributes) -> bool:
-    selector = hook.object_selector
+def selects(selective: Selective, attributes: AdmissionAttributes, storage: Storage) -> bool:
+    """Whether namespace and object have the labels that are wanted."""
+    return _selects_namespace(selective, attributes, storage) and _selects_object(selective, attributes)
+
+
+def _selects_namespace(selective: Selective, attributes: AdmissionAttributes, storage: Storage) -> bool:
+    namespace, selector = admission_namespace(attributes), selective.namespace_selector
+    is_namespace = attributes.kind.gvr.resource == "namespaces"
+    if (not namespace and not is_namespace) or selector.empty:
+        return True
+    if is_namespace and not attributes.subresource and attributes.object is not None:
+        return selector.matches(attributes.object["metadata"].get("labels"))
+    record = storage.get(_NAMESPACES, namespace)
+    if record is None:
+        raise errors.not_found(_NAMESPACES, namespace)
+    return selector.matches(record.labels)
+
+
+def _selects_object(selective: Selective, attributes: AdmissionAttributes) -> bool:
+    selector = selective.object_selector
     if selector.empty:
         return True
     return any(
@@ -111,17 +150,26 @@ def _exempt(kind: ServedKind) -> bool:
 
 
 def _invocations(hooks: tuple[Hook, ...], attributes: AdmissionAttributes) -> Iterator[Invocation]:
-    equivalents: list[ServedKind] | None = None
     for hook in hooks:
-        if any(_matches(rule, attributes, attributes.kind) for rule in hook.rules):
-            yield Invocation(hook, attributes.kind)
-        elif hook.equivalent:
-            if equivalents is None:
-                equivalents = _equivalents(attributes)
-            matching = (kind for rule in hook.rules for kind in equivalents if _matches(rule, attributes, kind))
-            kind = next(matching, None)
-            if kind is not None:
-                yield Invocation(hook, kind)
+        hit = next(hits(hook.rules, attributes, equivalent=hook.equivalent), None)
+        if hit is not None:
+            yield Invocation(hook, hit.kind)
+
+
+def hits(rules: Sequence[Rule], attributes: AdmissionAttributes, *, equivalent: bool) -> Iterator[Hit]:
+    """The rules that a write matches: first as it is, then as a write to other versions of the same resource.
+
+    Names are left out of it: what rules select depends on nothing but kinds and operations.
+    """
+    for rule in rules:
+        if _matches(rule, attributes, attributes.kind):
+            yield Hit(rule, attributes.kind)
+    if equivalent:
+        others = _equivalents(attributes)
+        for rule in rules:
+            for kind in others:
+                if _matches(rule, attributes, kind):
+                    yield Hit(rule, kind)
 
 
 def _equivalents(attributes: AdmissionAttributes) -> list[ServedKind]:

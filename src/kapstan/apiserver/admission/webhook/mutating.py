@@ -10,12 +10,13 @@ import json
 from typing import Any
 
 from kapstan.apiserver.admission.interface import AdmissionAttributes
+from kapstan.apiserver.admission.reinvocation import Reinvocation
+from kapstan.apiserver.admission.versions import Changing
 from kapstan.apiserver.admission.webhook.conditions import Conditions
 from kapstan.apiserver.admission.webhook.configuration import MUTATING, Hook, Webhooks
-from kapstan.apiserver.admission.webhook.dispatch import Dispatcher, HookFailed, converted
+from kapstan.apiserver.admission.webhook.dispatch import Dispatcher, HookFailed
 from kapstan.apiserver.admission.webhook.invocation import Invocation, Matcher, kind_of
 from kapstan.apiserver.admission.webhook.review import BadResponse, Response
-from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry import errors
 from kapstan.apiserver.registry.objects import clone, same
 from kapstan.apiserver.storage.interface import Storage
@@ -42,83 +43,51 @@ class MutatingWebhooks:
 
 
 class Mutation:
-    """Remembers between two rounds who was called and what came of it."""
+    """One write's way through the webhooks, which may be gone twice."""
 
     def __init__(self, webhooks: MutatingWebhooks, attributes: AdmissionAttributes) -> None:
         self._webhooks = webhooks
         self._attributes = attributes
-        self._again = False
-        self._invoked: set[Any] = set()  # those that may be called again
-        self._to_reinvoke: set[Any] = set()
-        self._output: Object | None = None
-        self.changed = False
+        self._reinvocation = Reinvocation()
+
+    @property
+    def changed(self) -> bool:
+        return self._reinvocation.changed
 
     async def run(self) -> None:
         """One round; the second one calls only those who have to see what changed since."""
         attributes = self._attributes
-        if self._again and _differ(self._output, attributes.object):
-            self._require_reinvocation()
-        versions = _Versions(attributes)
+        self._reinvocation.begin(attributes.object)
+        versions = _Patching(attributes)
         for invocation in self._webhooks.matcher.candidates(attributes):
             await self._invoke(invocation, versions)
         attributes.object = await versions.settled()
-        self._output = clone(attributes.object) if attributes.object is not None else None
-        self._again = True
+        self._reinvocation.finish(attributes.object)
 
-    async def _invoke(self, invocation: Invocation, versions: _Versions) -> None:
+    async def _invoke(self, invocation: Invocation, versions: _Patching) -> None:
         hook, attributes = invocation.hook, self._attributes
         attributes.object = versions.object  # selectors and conditions look at what webhooks made of it
-        if self._again and hook.uid not in self._to_reinvoke:
-            return
-        if not self._webhooks.matcher.selects(hook, attributes):
+        if not self._reinvocation.calls(hook.uid) or not self._webhooks.matcher.selects(hook, attributes):
             return
         obj, old = await versions.seen_by(invocation.kind)
         if not self._webhooks.conditions.hold(hook, attributes, invocation, obj, old):
             return
-        changed = False
         try:
             response = await self._webhooks.dispatcher.ask(attributes, invocation, obj, old, mutating=True)
-            changed = versions.patch(hook, response)
+            if versions.patch(hook, response):
+                self._reinvocation.mark_changed()
         except HookFailed as failure:
             self._webhooks.dispatcher.failed(hook, failure)
-        if changed:
-            self.changed = True
-            self._require_reinvocation()
         if hook.reinvocable:
-            self._invoked.add(hook.uid)
-
-    def _require_reinvocation(self) -> None:
-        self._to_reinvoke |= self._invoked
-        self._invoked.clear()
+            self._reinvocation.mark_invoked(hook.uid)
 
 
-def _differ(one: Object | None, other: Object | None) -> bool:
-    return one is not None and other is not None and not same(one, other)
-
-
-class _Versions:
-    """The object on its way through webhooks that may each want another version of it."""
+class _Patching(Changing):
+    """The object on its way through webhooks, each of which may patch it."""
 
     def __init__(self, attributes: AdmissionAttributes) -> None:
-        self._attributes = attributes
-        self._kind = attributes.kind
-        self._old: dict[ServedKind, Object | None] = {attributes.kind: attributes.old}
-        self.object = attributes.object
-
-    async def seen_by(self, kind: ServedKind) -> tuple[Object | None, Object | None]:
-        """The object and the old one in that version, from here on."""
-        written = self._attributes.kind
-        if kind not in self._old:
-            self._old[kind] = await converted(self._attributes.old, written, kind) if self._attributes.old else None
-        if kind is not self._kind and self.object is not None:
-            self.object = await converted(self.object, self._kind, kind)
-            self._kind = kind
-        return self.object, self._old[kind]
-
-    async def settled(self) -> Object | None:
-        """In the version in which it was written."""
-        written = self._attributes.kind
-        return await converted(self.object, self._kind, written) if self.object is not None else None
+        super().__init__(attributes)
+        self._subresource = attributes.subresource
 
     def patch(self, hook: Hook, response: Response) -> bool:
         """Apply what a webhook wants changed; whether that changed anything."""
@@ -139,12 +108,12 @@ class _Versions:
 
     def _patched(self, operations: list[Any]) -> Object:
         assert self.object is not None
-        gvk = kind_of(self._kind, self._attributes.subresource)
+        gvk = kind_of(self.kind, self._subresource)
         try:
             patched = clone(apply_json_patch(self.object, operations))
             self._check(patched)
-            if gvk == self._kind.gvk:
-                self._kind.intake.shape(patched)
+            if gvk == self.kind.gvk:
+                self.kind.intake.shape(patched)
         except APIError as error:
             raise errors.internal(str(error)) from error
         return patched

@@ -11,8 +11,14 @@ import msgspec
 from msgspec import Struct
 
 from kapstan.apiserver.admission.interface import AdmissionAttributes
-from kapstan.apiserver.admission.webhook.invocation import Invocation, admission_namespace, kind_of
+from kapstan.apiserver.admission.webhook.invocation import (
+    Invocation,
+    admission_name,
+    admission_namespace,
+    kind_of,
+)
 from kapstan.apiserver.authn.interface import user_info
+from kapstan.apiserver.kinds import ServedKind
 from kapstan.machinery import codec
 from kapstan.machinery.golang import quote
 from kapstan.machinery.gvk import GroupVersionKind, GroupVersionResource
@@ -76,7 +82,7 @@ class Review:
     def _request(
         self, attributes: AdmissionAttributes, invocation: Invocation, obj: Object | None, old: Object | None
     ) -> Object:
-        told = described(attributes, invocation)
+        told = described(attributes, invocation.kind)
         dry_run, options = told.pop("dryRun"), told.pop("options")
         return {"uid": self.uid, **told, "object": obj, "oldObject": old, "dryRun": dry_run, "options": options}
 
@@ -96,10 +102,12 @@ class Review:
         return response
 
 
-def described(attributes: AdmissionAttributes, invocation: Invocation) -> Object:
-    """Who does what to which object, all but the object: what reviews and match conditions have in common."""
+def described(attributes: AdmissionAttributes, shown: ServedKind) -> Object:
+    """Who does what to which object, all but the object: what reviews and expressions have in common.
+
+    `shown` is the kind in whose version the object is shown.
+    """
     subresource = attributes.subresource
-    shown = invocation.kind
     told: Object = {
         "kind": _kind(kind_of(shown, subresource)),
         "resource": _resource(shown.gvr),
@@ -107,8 +115,7 @@ def described(attributes: AdmissionAttributes, invocation: Invocation) -> Object
         "requestKind": _kind(kind_of(attributes.kind, subresource)),
         "requestResource": _resource(attributes.kind.gvr),
         "requestSubResource": subresource,
-        # Whoever deletes a collection names nothing, and Kubernetes passes that on for each object.
-        "name": "" if attributes.request.verb == "deletecollection" else attributes.name,
+        "name": admission_name(attributes),
         "namespace": admission_namespace(attributes),
         "operation": attributes.operation,
         "userInfo": user_info(attributes.user),

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from kapstan.apiserver.admission.interface import AdmissionAttributes
+from kapstan.apiserver.admission.versions import Pair, Seen
 from kapstan.apiserver.admission.webhook.conditions import Conditions
 from kapstan.apiserver.admission.webhook.configuration import VALIDATING, Webhooks
-from kapstan.apiserver.admission.webhook.dispatch import Dispatcher, HookFailed, converted
+from kapstan.apiserver.admission.webhook.dispatch import Dispatcher, HookFailed
 from kapstan.apiserver.admission.webhook.invocation import Invocation, Matcher
-from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.storage.interface import Storage
 from kapstan.machinery.errors import APIError
 
 __all__ = ("ValidatingWebhooks",)
-
-Object = dict[str, Any]
-_Pair = tuple[Object | None, Object | None]
 
 
 class ValidatingWebhooks:
@@ -33,31 +29,23 @@ class ValidatingWebhooks:
         candidates = self._matcher.candidates(attributes)
         if not candidates:
             return
-        seen: dict[ServedKind, _Pair] = {attributes.kind: (attributes.object, attributes.old)}
+        seen = Seen(attributes)
         chosen = [one for one in candidates if await self._chosen(attributes, one, seen)]
         refusals: list[APIError] = []
         async with asyncio.TaskGroup() as group:
             for invocation in chosen:
-                group.create_task(self._ask(attributes, invocation, seen[invocation.kind], refusals))
+                group.create_task(self._ask(attributes, invocation, await seen.by(invocation.kind), refusals))
         if refusals:
             raise refusals[0]
 
-    async def _chosen(
-        self, attributes: AdmissionAttributes, invocation: Invocation, seen: dict[ServedKind, _Pair]
-    ) -> bool:
+    async def _chosen(self, attributes: AdmissionAttributes, invocation: Invocation, seen: Seen) -> bool:
         if not self._matcher.selects(invocation.hook, attributes):
             return False
-        if invocation.kind not in seen:
-            written, wanted = attributes.kind, invocation.kind
-            pair = [
-                await converted(obj, written, wanted) if obj is not None else None
-                for obj in (attributes.object, attributes.old)
-            ]
-            seen[wanted] = (pair[0], pair[1])
-        return self._conditions.hold(invocation.hook, attributes, invocation, *seen[invocation.kind])
+        obj, old = await seen.by(invocation.kind)
+        return self._conditions.hold(invocation.hook, attributes, invocation, obj, old)
 
     async def _ask(
-        self, attributes: AdmissionAttributes, invocation: Invocation, seen: _Pair, refusals: list[APIError]
+        self, attributes: AdmissionAttributes, invocation: Invocation, seen: Pair, refusals: list[APIError]
     ) -> None:
         try:
             try:

@@ -1,9 +1,12 @@
-"""Admission policies and their bindings. Expressions are compiled where they are evaluated, not here."""
+"""Admission policies and their bindings. What an expression may cost is not estimated."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from kapstan.apiserver.admission.policy.compiler import PolicyCompiler
+from kapstan.apiserver.schema.cel.types import DYN
 from kapstan.apiserver.strategy.validation.common import (
     Object,
     Rules,
@@ -14,21 +17,28 @@ from kapstan.apiserver.strategy.validation.common import (
     path_segment,
     qualified_name,
 )
-from kapstan.apiserver.strategy.validation.webhooks import match_conditions, match_resources
+from kapstan.apiserver.strategy.validation.webhooks import compiles, match_conditions, match_resources
 from kapstan.machinery.names import dns1035_label_errors, dns1123_subdomain_errors
 from kapstan.machinery.validation import FieldError, Path
 
 __all__ = (
     "mutating_policy",
     "mutating_policy_binding",
+    "mutating_policy_update",
     "policy_status",
     "validating_policy",
     "validating_policy_binding",
+    "validating_policy_update",
 )
 
 _SPEC = Path("spec")
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _NOTHING = "validations or auditAnnotations must contain at least one item"
+_EMPTY = "must be non-empty if specified"
+_MAX_ANNOTATIONS = 20
+_MAX_VALUE_EXPRESSION = 5 * 1024
+_MUTABLE = ("*", "CONNECT", "CREATE", "UPDATE")
+_PATCHES = {"JSONPatch": ("jsonPatch", "list(JSONPatch)"), "ApplyConfiguration": ("applyConfiguration", "Object")}
 _EXCLUSIVE = "name and selector are mutually exclusive"
 _IDENTIFIER = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED = re.compile(
@@ -38,27 +48,49 @@ _RESERVED = re.compile(
 
 
 def validating_policy(obj: Object) -> Rules:
+    return _validating(obj, None)
+
+
+def validating_policy_update(obj: Object, old: Object) -> Rules:
+    return _validating(obj, old)
+
+
+def mutating_policy(obj: Object) -> Rules:
+    return _mutating(obj, None)
+
+
+def mutating_policy_update(obj: Object, old: Object) -> Rules:
+    return _mutating(obj, old)
+
+
+def _validating(obj: Object, old: Object | None) -> Rules:
     spec = obj["spec"]
-    yield from _common(spec)
+    compiler = _compiler(spec, composed=bool(spec.get("variables")))
+    yield from _common(spec, old, compiler, mutating=False)
     found, notes = spec.get("validations") or (), spec.get("auditAnnotations") or ()
     if not found and not notes:
         yield FieldError.required(_SPEC.child("validations"), _NOTHING)
         yield FieldError.required(_SPEC.child("auditAnnotations"), _NOTHING)
         return
     for position, one in enumerate(found):
-        yield from _validation(one, _SPEC.child("validations").index(position))
+        yield from _validation(one, _SPEC.child("validations").index(position), compiler)
+    if len(notes) > _MAX_ANNOTATIONS:
+        detail = f"must not have more than {_MAX_ANNOTATIONS} auditAnnotations"
+        yield FieldError.invalid(_SPEC.child("auditAnnotations"), notes, detail)
     keys: set[str] = set()
     for position, note in enumerate(notes):
         at, key = _SPEC.child("auditAnnotations").index(position), note.get("key", "")
-        yield from qualified_name(f"{obj['metadata'].get('name', '')}/{key}", at.child("key"))
-        if not note.get("valueExpression", "").strip():
-            yield FieldError.required(at.child("valueExpression"), "valueExpression is not specified")
+        yield from _annotation(note, obj["metadata"].get("name", ""), at, compiler)
         if key in keys:
             yield FieldError.duplicate(at.child("key"), key)
         keys.add(key)
 
 
-def _common(spec: Object) -> Rules:
+def _compiler(spec: Object, *, composed: bool) -> PolicyCompiler:
+    return PolicyCompiler(params=DYN if spec.get("paramKind") is not None else None, composed=composed)
+
+
+def _common(spec: Object, old: Object | None, compiler: PolicyCompiler, *, mutating: bool) -> Rules:
     yield from one_of(spec.get("failurePolicy"), _SPEC.child("failurePolicy"), ("Fail", "Ignore"))
     if spec.get("paramKind") is not None:
         yield from _param_kind(spec["paramKind"], _SPEC.child("paramKind"))
@@ -69,19 +101,24 @@ def _common(spec: Object) -> Rules:
         yield from match_resources(match, path)
         if not match.get("resourceRules"):
             yield FieldError.required(path.child("resourceRules"))
-    found = spec.get("matchConditions") or ()
-    yield from match_conditions(found, _SPEC.child("matchConditions"), compiled=spec.get("paramKind") is None)
+        if mutating:
+            yield from _mutable(match.get("resourceRules") or (), path.child("resourceRules", "operations"))
+    if old is None or any(spec.get(field) != old["spec"].get(field) for field in ("paramKind", "matchConditions")):
+        found, at = spec.get("matchConditions") or (), _SPEC.child("matchConditions")
+        yield from match_conditions(found, at, params=spec.get("paramKind") is not None)
     for position, variable in enumerate(spec.get("variables") or ()):
-        yield from _variable(variable, _SPEC.child("variables").index(position))
+        yield from _variable(variable, _SPEC.child("variables").index(position), compiler)
 
 
-def _variable(variable: Object, path: Path) -> Rules:
-    name = variable.get("name", "")
+def _variable(variable: Object, path: Path, compiler: PolicyCompiler) -> Rules:
+    name, expression = variable.get("name", ""), variable.get("expression", "")
     if not name.strip():
         yield FieldError.required(path.child("name"), "name is not specified")
     elif not _IDENTIFIER.fullmatch(name) or _RESERVED.fullmatch(name):
         yield FieldError.invalid(path.child("name"), name, "must be a valid CEL identifier")
-    if not variable.get("expression", "").strip():
+    if expression.strip():
+        yield from compiles(compiler.variable(name, expression), path.child("expression"))
+    else:
         yield FieldError.required(path.child("expression"), "expression is not specified")
 
 
@@ -107,12 +144,18 @@ def _param_kind(kind: Object, path: Path) -> Rules:
         yield FieldError.invalid(path.child("kind"), name, detail)
 
 
-def _validation(one: Object, path: Path) -> Rules:
-    if not one.get("expression", "").strip():
+def _validation(one: Object, path: Path, compiler: PolicyCompiler) -> Rules:
+    expression, message_expression = one.get("expression", ""), one.get("messageExpression", "")
+    if expression.strip():
+        yield from compiles(compiler.condition(expression), path.child("expression"))
+    else:
         yield FieldError.required(path.child("expression"), "expression is not specified")
-    for field in ("messageExpression", "message"):
-        if one.get(field) and not one[field].strip():
-            yield FieldError.invalid(path.child(field), one[field], "must be non-empty if specified")
+    if message_expression.strip():
+        yield from compiles(compiler.message(message_expression), path.child("messageExpression"))
+    elif message_expression:
+        yield FieldError.invalid(path.child("messageExpression"), message_expression, _EMPTY)
+    if one.get("message") and not one["message"].strip():
+        yield FieldError.invalid(path.child("message"), one["message"], _EMPTY)
     message = one.get("message", "").strip()
     if "\n" in message or "\r" in message:
         yield FieldError.invalid(path.child("message"), one["message"], "must not contain line breaks")
@@ -120,36 +163,60 @@ def _validation(one: Object, path: Path) -> Rules:
         yield FieldError.not_supported(path.child("reason"), one["reason"], _REASONS)
 
 
-def mutating_policy(obj: Object) -> Rules:
+def _annotation(note: Object, policy: str, path: Path, compiler: PolicyCompiler) -> Rules:
+    key, expression = note.get("key", ""), note.get("valueExpression", "").strip()
+    if policy:
+        yield from qualified_name(f"{policy}/{key}", path.child("key"))
+    else:
+        yield FieldError.invalid(path.child("key"), key, "requires metadata.name be non-empty")
+    at = path.child("valueExpression")
+    if not expression:
+        yield FieldError.required(at, "valueExpression is not specified")
+    elif len(expression.encode()) > _MAX_VALUE_EXPRESSION:
+        yield FieldError.required(at, f"must not exceed {_MAX_VALUE_EXPRESSION} bytes in length")
+    else:
+        yield from compiles(compiler.annotation(expression)._replace(expression=note["valueExpression"]), at)
+
+
+# Mutations ------------------------------------------------------------------------------------------------------------
+
+
+def _mutating(obj: Object, old: Object | None) -> Rules:
     spec = obj["spec"]
-    yield from _common(spec)
-    operations = ("*", "CONNECT", "CREATE", "UPDATE")
-    for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
-        for operation in rule.get("operations") or ():
-            if operation not in operations:
-                path = _SPEC.child("matchConstraints", "resourceRules", "operations")
-                yield FieldError.not_supported(path, operation, operations)
+    compiler = _compiler(spec, composed=True)
+    yield from _common(spec, old, compiler, mutating=True)
     if not spec.get("mutations"):
         yield FieldError.required(_SPEC.child("mutations"), "mutations must contain at least one item")
     for position, mutation in enumerate(spec.get("mutations") or ()):
-        yield from _mutation(mutation, _SPEC.child("mutations").index(position))
+        yield from _mutation(mutation, _SPEC.child("mutations").index(position), compiler)
     yield from one_of(spec.get("reinvocationPolicy"), _SPEC.child("reinvocationPolicy"), ("IfNeeded", "Never"))
 
 
-def _mutation(mutation: Object, path: Path) -> Rules:
+def _mutable(rules: Sequence[Object], path: Path) -> Rules:
+    """There is nothing to change in what is deleted."""
+    for rule in rules:
+        for operation in rule.get("operations") or ():
+            if operation not in _MUTABLE:
+                yield FieldError.not_supported(path, operation, _MUTABLE)
+
+
+def _mutation(mutation: Object, path: Path, compiler: PolicyCompiler) -> Rules:
     kind = mutation.get("patchType", "")
-    fields = {"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"}
     yield from one_of(kind, path.child("patchType"), ("ApplyConfiguration", "JSONPatch"))
-    for one, field in fields.items():
-        if kind not in fields:
+    for one, (field, type) in _PATCHES.items():
+        if kind not in _PATCHES:
             continue
         if one != kind and mutation.get(field) is not None:
             detail = f"must not be specified when patchType is {kind}"
             yield FieldError.invalid(path.child(field), f"{{{field}}}", detail)
         elif one == kind and mutation.get(field) is None:
             yield FieldError.required(path.child(field), f"must be specified when patchType is {kind}")
-        elif one == kind and not mutation[field].get("expression", "").strip():
-            yield FieldError.required(path.child(field, "expression"))
+        elif one == kind:
+            expression, at = mutation[field].get("expression", "").strip(), path.child(field, "expression")
+            if expression:
+                yield from compiles(compiler.mutation(expression, type), at)
+            else:
+                yield FieldError.required(at)
 
 
 # Bindings -------------------------------------------------------------------------------------------------------------
@@ -203,4 +270,9 @@ def _param_reference(reference: Object, path: Path) -> Rules:
 
 
 def policy_status(obj: Object, old: Object) -> Rules:
-    return conditions((obj.get("status") or {}).get("conditions"), Path("status", "conditions"))
+    status, path = obj.get("status") or {}, Path("status", "typeChecking", "expressionWarnings")
+    for position, warning in enumerate((status.get("typeChecking") or {}).get("expressionWarnings") or ()):
+        for field in ("warning", "fieldRef"):
+            if not warning.get(field, "").strip():
+                yield FieldError.required(path.index(position).child(field))
+    yield from conditions(status.get("conditions"), Path("status", "conditions"))

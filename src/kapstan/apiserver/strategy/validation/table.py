@@ -64,13 +64,15 @@ VALIDATORS: Mapping[GroupResource, Validator] = {
     GroupResource("", "secrets"): _rules(core.secret, core.secret_update),
     GroupResource("", "services"): _rules(services.service, services.service_update, services.service_status),
     GroupResource("events.k8s.io", "events"): _rules(events.event, events.event_update),
-    GroupResource(_ADMISSION, "mutatingadmissionpolicies"): _rules(policies.mutating_policy),
+    GroupResource(_ADMISSION, "mutatingadmissionpolicies"): _rules(
+        policies.mutating_policy, policies.mutating_policy_update
+    ),
     GroupResource(_ADMISSION, "mutatingadmissionpolicybindings"): _rules(policies.mutating_policy_binding),
     GroupResource(_ADMISSION, "mutatingwebhookconfigurations"): _rules(
         webhooks.mutating_configuration, webhooks.mutating_configuration_update
     ),
     GroupResource(_ADMISSION, "validatingadmissionpolicies"): _rules(
-        policies.validating_policy, None, policies.policy_status
+        policies.validating_policy, policies.validating_policy_update, policies.policy_status
     ),
     GroupResource(_ADMISSION, "validatingadmissionpolicybindings"): _rules(policies.validating_policy_binding),
     GroupResource(_ADMISSION, "validatingwebhookconfigurations"): _rules(

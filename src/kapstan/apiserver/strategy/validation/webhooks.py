@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
+from kapstan.apiserver.admission.expressions import Compiled
 from kapstan.apiserver.admission.webhook.conditions import compile_condition
-from kapstan.apiserver.schema.cel.source import CompileError
 from kapstan.apiserver.strategy.validation.common import (
     Object,
     Rules,
@@ -20,6 +20,7 @@ from kapstan.machinery.names import dns1035_label_errors, dns1123_subdomain_erro
 from kapstan.machinery.validation import FieldError, Path
 
 __all__ = (
+    "compiles",
     "match_conditions",
     "match_resources",
     "mutating_configuration",
@@ -197,7 +198,7 @@ def match_resources(match: Object | None, path: Path) -> Rules:
 # Conditions -----------------------------------------------------------------------------------------------------------
 
 
-def match_conditions(found: Sequence[Object], path: Path, *, compiled: bool = True) -> Rules:
+def match_conditions(found: Sequence[Object], path: Path, *, params: bool = False) -> Rules:
     names: set[str] = set()
     if len(found) > 64:
         yield FieldError.too_many(path, len(found), 64)
@@ -205,8 +206,8 @@ def match_conditions(found: Sequence[Object], path: Path, *, compiled: bool = Tr
         at, name, expression = path.index(position), condition.get("name", ""), condition.get("expression", "").strip()
         if not expression:
             yield FieldError.required(at.child("expression"))
-        elif compiled:
-            yield from _expression(expression, at.child("expression"))
+        else:
+            yield from compiles(compile_condition(expression, params=params), at.child("expression"))
         if not name:
             yield FieldError.required(at.child("name"))
             continue
@@ -216,14 +217,12 @@ def match_conditions(found: Sequence[Object], path: Path, *, compiled: bool = Tr
         names.add(name)
 
 
-def _expression(expression: str, path: Path) -> Rules:
-    try:
-        program = compile_condition(expression)
-    except CompileError as error:
-        yield FieldError.invalid(path, expression, f"compilation failed: {error}")
-        return
-    if str(program.type) not in ("bool", "dyn"):
-        yield FieldError.invalid(path, expression, f"must evaluate to bool but got {program.type}")
+def compiles(compiled: Compiled, path: Path) -> Rules:
+    """What is wrong with an expression."""
+    if compiled.internal:
+        yield FieldError.internal(path, compiled.error)
+    elif compiled.error:
+        yield FieldError.invalid(path, compiled.expression, compiled.error)
 
 
 # Clients --------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Admission policies: rules and changes written as expressions, which need no webhook."""
