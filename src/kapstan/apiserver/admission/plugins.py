@@ -1,4 +1,4 @@
-"""The admission of a logical cluster: kube-apiserver's default plugins in its order, webhooks, and escalation."""
+"""The admission of a logical cluster: kube-apiserver's plugins in its order, policies, webhooks, and escalation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from kapstan.apiserver.admission.certificates import (
 from kapstan.apiserver.admission.defaults import DefaultIngressClass, DefaultStorageClass, TaintNodesByCondition
 from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
 from kapstan.apiserver.admission.lifecycle import NamespaceLifecycle
+from kapstan.apiserver.admission.limits import LimitRanger
 from kapstan.apiserver.admission.pods import DefaultTolerationSeconds, Priority
+from kapstan.apiserver.admission.policy.mutating import MutatingPolicies, PolicyMutation
+from kapstan.apiserver.admission.policy.validating import ValidatingPolicies
 from kapstan.apiserver.admission.quota.plugin import ResourceQuotaAdmission
 from kapstan.apiserver.admission.runtimeclass import RuntimeClassAdmission
 from kapstan.apiserver.admission.serviceaccount import ServiceAccountAdmission
@@ -41,7 +44,9 @@ class ClusterAdmission:
         self.plugins = default_plugins(storage, authorizer)
         self._chosen: dict[tuple[ServedKind, str, str], tuple[Plugin, ...]] = {}
         self._generation = -1
+        self._mutating_policies = MutatingPolicies(storage, authorizer)
         self._mutating = MutatingWebhooks(storage, dispatcher, conditions)
+        self._validating_policies = ValidatingPolicies(storage, authorizer)
         self._validating = ValidatingWebhooks(storage, dispatcher, conditions)
         self._last = EscalationCheck(authorizer)
 
@@ -52,10 +57,11 @@ class ClusterAdmission:
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         plugins = self._plugins(attributes)
-        mutation = self._mutating.mutation(attributes)
-        await _mutate(plugins, mutation, attributes)
-        if mutation is not None and mutation.changed:
-            await _mutate(plugins, mutation, attributes)
+        found = (self._mutating_policies.mutation(attributes), self._mutating.mutation(attributes))
+        mutations = [mutation for mutation in found if mutation is not None]
+        await _mutate(plugins, mutations, attributes)
+        if any(mutation.changed for mutation in mutations):
+            await _mutate(plugins, mutations, attributes)
         if self._last.handles(attributes):
             await self._last.admit(attributes)
 
@@ -64,6 +70,7 @@ class ClusterAdmission:
         for plugin in plugins:
             if not plugin.comes_last:
                 await plugin.validate(attributes)
+        await self._validating_policies.validate(attributes)
         await self._validating.validate(attributes)
         for plugin in plugins:
             if plugin.comes_last:
@@ -82,16 +89,19 @@ class ClusterAdmission:
         return found
 
 
-async def _mutate(plugins: Sequence[Plugin], mutation: Mutation | None, attributes: AdmissionAttributes) -> None:
+async def _mutate(
+    plugins: Sequence[Plugin], mutations: Sequence[PolicyMutation | Mutation], attributes: AdmissionAttributes
+) -> None:
     for plugin in plugins:
         await plugin.admit(attributes)
-    if mutation is not None:
+    for mutation in mutations:
         await mutation.run()
 
 
 def default_plugins(storage: Storage, authorizer: ClusterAuthorizer) -> tuple[Plugin, ...]:
     return (
         NamespaceLifecycle(storage),
+        LimitRanger(storage),
         ServiceAccountAdmission(storage),
         TaintNodesByCondition(),
         Priority(storage),
