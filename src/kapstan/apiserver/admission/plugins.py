@@ -13,7 +13,6 @@ from kapstan.apiserver.admission.defaults import DefaultIngressClass, DefaultSto
 from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
 from kapstan.apiserver.admission.lifecycle import NamespaceLifecycle
 from kapstan.apiserver.admission.limits import LimitRanger
-from kapstan.apiserver.admission.limits import LimitRanger
 from kapstan.apiserver.admission.pods import DefaultTolerationSeconds, Priority
 from kapstan.apiserver.admission.policy.mutating import MutatingPolicies, PolicyMutation
 from kapstan.apiserver.admission.policy.validating import ValidatingPolicies
@@ -102,7 +101,6 @@ async def _mutate(
 def default_plugins(storage: Storage, authorizer: ClusterAuthorizer) -> tuple[Plugin, ...]:
     return (
         NamespaceLifecycle(storage),
-        LimitRanger(storage),
         LimitRanger(storage),
         ServiceAccountAdmission(storage),
         TaintNodesByCondition(),
