@@ -18,6 +18,7 @@ from kapstan.apiserver.controllers.garbage import GarbageCollector
 from kapstan.apiserver.controllers.joining import BootstrapSigner, TokenCleaner
 from kapstan.apiserver.controllers.kubernetes import ensure_service
 from kapstan.apiserver.controllers.namespaces import NamespaceController
+from kapstan.apiserver.controllers.policies import PolicyStatusController
 from kapstan.apiserver.controllers.quotas import ResourceQuotaController
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ CONTROLLERS: Mapping[str, Callable[[LogicalCluster], Controller]] = {
     "certificatesigningrequest-controller": CertificateController,
     "disruption-controller": DisruptionController,
     "resourcequota-controller": ResourceQuotaController,
+    "validatingadmissionpolicy-status-controller": PolicyStatusController,
     "bootstrap-signer-controller": BootstrapSigner,
     "token-cleaner-controller": TokenCleaner,
     "event-expiry": EventExpiry,

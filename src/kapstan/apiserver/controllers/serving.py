@@ -20,10 +20,10 @@ Object = dict[str, Any]
 MANAGER = "kube-controller-manager"
 
 
-def controller_api(cluster: LogicalCluster, account: str) -> API:
+def controller_api(cluster: LogicalCluster, account: str, manager: str = MANAGER) -> API:
     """The cluster in the name of a controller, as the service account that it would have."""
     user = UserInfo(f"system:serviceaccount:kube-system:{account}", groups=LOOPBACK.groups)
-    return cluster.api.as_user(user, MANAGER)
+    return cluster.api.as_user(user, manager)
 
 
 class ServedKinds:
