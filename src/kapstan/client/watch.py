@@ -12,6 +12,7 @@ ask for bookmarks and give each event `asyncio.timeout`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
@@ -32,6 +33,7 @@ __all__ = ("RawWatch", "Watch")
 T = TypeVar("T")
 
 _EVENT = msgspec.json.Decoder(RawEvent)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 class _Metadata(Struct, rename="camel"):
@@ -53,6 +55,8 @@ class RawWatch(AsyncIterator[RawEvent]):
         self.what = what
         self._stream: Stream | None = None
         self._closed = False
+        self._lines: list[bytes] = []  # of a document whose end has not come yet
+        self._depth = 0
 
     async def __anext__(self) -> RawEvent:
         if self._stream is None:
@@ -60,8 +64,10 @@ class RawWatch(AsyncIterator[RawEvent]):
                 raise StopAsyncIteration
             self._stream = await self._open()
         while (line := await self._stream.line()) is not None:
-            if line:
-                return self._event(line)
+            if (document := self._whole(line)) is not None:
+                return self._event(document)
+        if self._lines:
+            raise UnexpectedAnswer(f"{self.what}: the stream ended in the middle of an event")
         raise StopAsyncIteration
 
     async def __aenter__(self) -> Self:
@@ -80,6 +86,20 @@ class RawWatch(AsyncIterator[RawEvent]):
         self._closed = True
         if self._stream is not None:
             await self._stream.close()
+
+    def _whole(self, line: bytes) -> bytes | None:
+        """The document that a line ends. API servers send one a line; others indent them, which JSON allows."""
+        if not line:
+            return None
+        if not self._lines and line.startswith(b"{") and line.endswith(b"}"):
+            return line
+        self._lines.append(line)
+        marks = _STRING.sub(b"", line)
+        self._depth += marks.count(b"{") - marks.count(b"}")
+        if self._depth > 0:
+            return None
+        document, self._lines, self._depth = b"\n".join(self._lines), [], 0
+        return document
 
     def _event(self, line: bytes) -> RawEvent:
         try:
