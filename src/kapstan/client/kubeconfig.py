@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kapstan.machinery.codec import convert, load_yaml, to_yaml
+from kapstan.machinery.codec import convert, load_yaml, to_builtins, to_yaml
 from kapstan.machinery.errors import ConfigError
 
 __all__ = ("Cluster", "Context", "Exec", "ExecVariable", "Kubeconfig", "Secretive", "User", "without_password")
@@ -182,6 +182,17 @@ class Kubeconfig(Struct, kw_only=True):
             config._add("context", config.contexts, context.name, context.context, origin)
         return config
 
+    @classmethod
+    def of(cls, cluster: str, user: str, where: Cluster, who: User) -> Kubeconfig:
+        """One user at one cluster, in a context with the name that kubeadm gives it."""
+        context = f"{user}@{cluster}"
+        return cls(
+            clusters={cluster: where},
+            users={user: who},
+            contexts={context: Context(cluster=cluster, user=user)},
+            current_context=context,
+        )
+
     def merge(self, other: Kubeconfig) -> None:
         """Add what `other` has and this one has not."""
         self.clusters = other.clusters | self.clusters
@@ -199,18 +210,22 @@ class Kubeconfig(Struct, kw_only=True):
         """Names an entry in an error: `kubeconfig /home/me/.kube/config: user "admin"`."""
         return f'{_place(self.origins.get((kind, name), ""))}: {kind} "{name}"'
 
+    def to_dict(self) -> dict[str, Any]:
+        """The content of a kubeconfig file. It holds the secrets."""
+        file = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": cluster} for name, cluster in self.clusters.items()],
+            "users": [{"name": name, "user": user} for name, user in self.users.items()],
+            "contexts": [{"name": name, "context": context} for name, context in self.contexts.items()],
+            "current-context": self.current_context,
+        }
+        document: dict[str, Any] = to_builtins(file)
+        return document
+
     def to_yaml(self) -> str:
-        """The text of a kubeconfig file. It holds the secrets: write it where only its owner can read it."""
-        return to_yaml(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "clusters": [{"name": name, "cluster": cluster} for name, cluster in self.clusters.items()],
-                "users": [{"name": name, "user": user} for name, user in self.users.items()],
-                "contexts": [{"name": name, "context": context} for name, context in self.contexts.items()],
-                "current-context": self.current_context,
-            }
-        )
+        """The text of a kubeconfig file: write it where only its owner can read it."""
+        return to_yaml(self.to_dict())
 
     def _add(self, kind: EntryKind, entries: dict[str, S], name: str, entry: S, origin: str) -> None:
         if name in entries:

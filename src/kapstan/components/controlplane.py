@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from kapstan.client.kubeconfig import Cluster, Kubeconfig, User
 from kapstan.components import assets
 from kapstan.components.apiserver import APIServer, apiserver_arguments
 from kapstan.components.certificates import Certificates, Names, load_or_issue
@@ -26,7 +27,6 @@ from kapstan.components.controllermanager import ControllerManager, controller_m
 from kapstan.components.etcd import Etcd, etcd_arguments
 from kapstan.components.files import private_folder, write_private
 from kapstan.components.guard import Guard
-from kapstan.components.kubeconfig import kubeconfig, to_yaml
 from kapstan.components.ports import free_ports
 from kapstan.components.probe import HTTPSProbe
 from kapstan.components.process import Command, Process, ProcessFailed
@@ -45,6 +45,12 @@ _PORTS_OF = {
     "kube-scheduler": ("scheduler",),
 }
 _START_ATTEMPTS = 5
+# Whose each is, by the name of its file.
+_KUBECONFIGS = {
+    "admin": "kubernetes-admin",
+    "controller-manager": "system:kube-controller-manager",
+    "scheduler": "system:kube-scheduler",
+}
 
 
 @dataclass(frozen=True)
@@ -186,11 +192,18 @@ class ControlPlane:
     def kubeconfig(self, user: str | None = None, groups: Sequence[str] = ()) -> dict[str, Any]:
         """A kubeconfig: the administrator's, or that of a user of whom roles are to be tried."""
         if user is None:
-            return self._kubeconfig(self.certificates["admin"], "kubernetes-admin")
-        return self._kubeconfig(self.certificates.authorities.cluster.issue(user, organizations=groups), user)
+            return self._kubeconfig(self.certificates["admin"], _KUBECONFIGS["admin"]).to_dict()
+        client = self.certificates.authorities.cluster.issue(user, organizations=groups)
+        return self._kubeconfig(client, user).to_dict()
 
-    def _kubeconfig(self, client: KeyPair, user: str) -> dict[str, Any]:
-        return kubeconfig(self.url, self.certificates.authorities.cluster.cert_pem, client, user=user)
+    def _kubeconfig(self, client: KeyPair, user: str) -> Kubeconfig:
+        authority = self.certificates.authorities.cluster.cert_pem
+        return Kubeconfig.of(
+            "kubernetes",
+            user,
+            Cluster(server=self.url, certificate_authority_data=authority),
+            User(client_certificate_data=client.cert_pem, client_key_data=client.key_pem),
+        )
 
     async def _bring_up(self, name: str, timeout: float = 60.0) -> None:
         """Have a component running and ready, on other ports if somebody took its own in the meantime."""
@@ -229,10 +242,9 @@ class ControlPlane:
     def _configure(self) -> None:
         """Write what components read, and say how each is run."""
         write_private(self._ports_file, json.dumps(asdict(self.ports)).encode())
-        write_private(self.kubeconfig_file, to_yaml(self.kubeconfig()))
-        for name in ("controller-manager", "scheduler"):
-            config = self._kubeconfig(self.certificates[name], f"system:kube-{name}")
-            write_private(self.folder / f"{name}.conf", to_yaml(config))
+        for name, user in _KUBECONFIGS.items():
+            config = self._kubeconfig(self.certificates[name], user)
+            write_private(self.folder / f"{name}.conf", config.to_yaml().encode())
         arguments = control_plane_arguments(self.folder, self.options, self.ports)
         probes = self._probes()
         for name, program in self._programs.items():

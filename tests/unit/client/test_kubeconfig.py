@@ -244,3 +244,18 @@ def test_base64_data_is_decoded() -> None:
     ca = base64.b64encode(b"PEM").decode()
     config = Kubeconfig.from_dict(document(clusters=[{"name": "c", "cluster": {"certificate-authority-data": ca}}]))
     assert config.clusters["c"].certificate_authority_data == b"PEM"
+
+
+def test_one_of_one_user_says_what_a_file_says() -> None:
+    where = Cluster(server="https://127.0.0.1:6443", certificate_authority_data=b"authority")
+    config = Kubeconfig.of("kubernetes", "admin", where, User(client_certificate_data=b"mine", client_key_data=b"key"))
+
+    file = config.to_dict()
+
+    assert file["current-context"] == "admin@kubernetes"
+    assert file["contexts"] == [{"name": "admin@kubernetes", "context": {"cluster": "kubernetes", "user": "admin"}}]
+    assert file["clusters"][0]["cluster"]["certificate-authority-data"] == base64.b64encode(b"authority").decode()
+    assert set(file["users"][0]["user"]) == {"client-certificate-data", "client-key-data"}
+    assert yaml.safe_load(config.to_yaml()) == file
+    again = Kubeconfig.from_dict(file)
+    assert (again.clusters, again.users, again.contexts) == (config.clusters, config.users, config.contexts)

@@ -6,11 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import yaml
 from cryptography import x509
 
 from kapstan.components.certificates import Names, issue_certificates, load_or_issue, new_authorities
-from kapstan.components.kubeconfig import kubeconfig, to_yaml
 from kapstan.machinery.pki import KeyPair, is_signed_by
 
 
@@ -128,16 +126,3 @@ def test_new_names_get_new_leaves_from_the_same_authorities(tmp_path: Path) -> N
 
     assert second["apiserver"] != first["apiserver"]
     assert second.authorities == first.authorities
-
-
-def test_a_kubeconfig_has_one_context_with_everything_inside() -> None:
-    certificates = issue_certificates(new_authorities())
-    ca = certificates.authorities.cluster
-
-    config = kubeconfig("https://127.0.0.1:6443", ca.cert_pem, certificates["admin"])
-
-    assert config["current-context"] == "kubernetes-admin@kubernetes"
-    assert config["contexts"][0]["context"] == {"cluster": "kubernetes", "user": "kubernetes-admin"}
-    assert config["clusters"][0]["cluster"]["server"] == "https://127.0.0.1:6443"
-    assert set(config["users"][0]["user"]) == {"client-certificate-data", "client-key-data"}
-    assert yaml.safe_load(to_yaml(config)) == config

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from kapstan.client import Client, Kubeconfig
-from kapstan.client.kubeconfig import Cluster, Context, User
+from kapstan.client.kubeconfig import Cluster, User
 from kapstan.cluster.pki.secrets import BadSecret, Purpose, adopt, find_secret, is_generated, new_secret, value_of
 from kapstan.k8s.core_v1 import Secret
 from kapstan.machinery.errors import ConfigError
@@ -49,13 +49,11 @@ class Administrator:
             algorithm=self.algorithm,
             now=now,
         )
-        user = f"{self.cluster}-admin"
-        context = f"{user}@{self.cluster}"
-        return Kubeconfig(
-            clusters={self.cluster: Cluster(server=self.server, certificate_authority_data=self.ca.cert_pem)},
-            users={user: User(client_certificate_data=client.cert_pem, client_key_data=client.key_pem)},
-            contexts={context: Context(cluster=self.cluster, user=user)},
-            current_context=context,
+        return Kubeconfig.of(
+            self.cluster,
+            f"{self.cluster}-admin",
+            Cluster(server=self.server, certificate_authority_data=self.ca.cert_pem),
+            User(client_certificate_data=client.cert_pem, client_key_data=client.key_pem),
         ).to_yaml()
 
     def why_renew(self, text: bytes, *, now: datetime | None = None) -> str | None:
