@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,11 @@ class Endpoint:
         credentials = self.cluster.credentials
         client = credentials.client(user, groups)
         return kubeconfig(self.url, credentials.ca.cert_pem, client, cluster=self.cluster.name, user=user)
+
+    def renew(self, credentials: Credentials) -> None:
+        """Have other credentials of the same authority: nobody is interrupted, whoever comes next sees them."""
+        self.cluster.credentials = credentials
+        self._listener.renew()
 
     async def close(self) -> None:
         """Take no more connections, end those that there are, and let the cluster rest."""
@@ -123,8 +128,9 @@ class Server:
             listening = listen(host, port)
         except OSError as error:
             raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
-        context = partial(server_context, cluster.credentials, (host,))
-        listener = Listener(listening, self._tasks, context, new_front(cluster))
+        listener = Listener(
+            listening, self._tasks, lambda: server_context(cluster.credentials, (host,)), new_front(cluster)
+        )
         endpoint = self._endpoints[cluster.name] = Endpoint(cluster, host, listener)
         cluster.address = f"{advertise or host}:{endpoint.port}"
         endpoint.controllers = await controllers.start(cluster, without=without_controllers)

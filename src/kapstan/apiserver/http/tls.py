@@ -69,6 +69,10 @@ class Listener:
         port: int = self._socket.getsockname()[1]
         return port
 
+    def renew(self) -> None:
+        """Make the context anew for the connections that come; those that there are go on."""
+        self._context = None
+
     def close(self) -> None:
         """Take no more connections and end those that there are."""
         self._loop.remove_reader(self._socket)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from cryptography.hazmat.primitives import serialization
@@ -56,6 +57,7 @@ async def ensure_authorities(
     etcd: bool = True,
     algorithm: KeyAlgorithm = KeyAlgorithm.ECDSA_P256,
     make: bool = True,
+    now: datetime | None = None,
 ) -> ClusterAuthorities:
     """The authorities of a cluster, made if need be, and checked; BadSecret if a Secret is not what it should be.
 
@@ -67,7 +69,7 @@ async def ensure_authorities(
         if found is None:
             if not make:
                 raise BadSecret(f"{_missing(cluster, purpose)} is missing: restore it, or the cluster cannot be kept")
-            found = await client.create(new_secret(cluster, purpose, _generate(purpose, algorithm), owner))
+            found = await client.create(new_secret(cluster, purpose, _generate(purpose, algorithm, now), owner))
         return await adopt(client, found, owner)
 
     return ClusterAuthorities(
@@ -82,12 +84,12 @@ def _missing(cluster: ObjectKey, purpose: Purpose) -> str:
     return f"Secret {ObjectKey(cluster.namespace, secret_name(cluster.name, purpose))}"
 
 
-def _generate(purpose: Purpose, algorithm: KeyAlgorithm) -> dict[str, bytes]:
+def _generate(purpose: Purpose, algorithm: KeyAlgorithm, now: datetime | None) -> dict[str, bytes]:
     """The service-account Secret has the public key where the others have their certificate: so says Cluster API."""
     if purpose is Purpose.SERVICE_ACCOUNT:
         signing = new_signing_key(algorithm)
         return {_CERTIFICATE: signing.public_pem, _KEY: signing.key_pem}
-    ca = new_ca(_COMMON_NAMES[purpose], algorithm=algorithm)
+    ca = new_ca(_COMMON_NAMES[purpose], algorithm=algorithm, now=now)
     return {_CERTIFICATE: ca.cert_pem, _KEY: ca.key_pem}
 
 

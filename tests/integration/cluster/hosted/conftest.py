@@ -6,13 +6,17 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.integration.cluster.hosted.driver import manager
+from tests.integration.cluster.hosted.management import Management
 
+from kapstan.cluster.api.controlplane import HostedControlPlane
+from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
-from kapstan.components import cache
+from kapstan.components import assets, cache
 from kapstan.components.guard import Guard
-from kapstan.components.process import Backoff
 from kapstan.components.releases import DEFAULT_VERSION
+from kapstan.testing import Environment
 
 NEXT_PATCH = DEFAULT_VERSION[:-1] + str((int(DEFAULT_VERSION[-1]) + 1) % 10)
 
@@ -40,11 +44,6 @@ async def data(tmp_path: Path, guards: list[Guard]) -> AsyncIterator[Path]:
 def guard(data: Path, guards: list[Guard]) -> Callable[[str], None]:
     """Have the processes of a control plane ended with the test run."""
     return lambda name: guards.append(Guard(data / name))
-
-
-def manager(data: Path) -> ProcessRuntime:
-    """A runtime under a manager. When it goes, its processes run on."""
-    return ProcessRuntime(data, backoff=Backoff(first=0.05, limit=1.0))
 
 
 @pytest.fixture(scope="session")
@@ -79,6 +78,45 @@ def next_patch(patched: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
+async def previous_minor() -> str:
+    """A version before the default one, of which there are programs; to build them takes minutes."""
+    version = "v1.35.4"
+    await assets.fetch([name for name in ComponentName if name is not ComponentName.ETCD], version)
+    return version
+
+
+@pytest.fixture
+def broken_patch(patched: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A later version whose API server does not work."""
+    version = DEFAULT_VERSION.rpartition(".")[0] + ".99"
+    folder = patched / "kube" / version
+    if not folder.is_dir():
+        folder.mkdir()
+        for name in ComponentName:
+            (folder / name).symlink_to(cache.version_folder(DEFAULT_VERSION) / name)
+        program = folder / ComponentName.API_SERVER
+        program.unlink()
+        program.write_text("#!/bin/sh\necho this release is broken >&2\nexit 1\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("KAPSTAN_CACHE", str(patched))
+    return version
+
+
+@pytest.fixture
 async def runtime(data: Path) -> AsyncIterator[ProcessRuntime]:
     async with manager(data) as runtime:
         yield runtime
+
+
+@pytest.fixture
+async def management(env: Environment, data: Path, guard: Callable[[str], None]) -> Management:
+    """For control planes as processes."""
+    await env.install(Cluster, HostedControlPlane)
+    return Management(env, await env.namespace(), data, guard, "Process")
+
+
+@pytest.fixture(params=["Process", "Simulated"])
+def either(management: Management, request: pytest.FixtureRequest) -> Management:
+    """For control planes of either runtime: what holds for both."""
+    management.runtime = request.param
+    return management

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,18 +13,28 @@ from typing import Any
 
 from tests.unit.cluster.controlplane.hosted.builders import some_settings
 
-from kapstan.client import Client, Config
+from kapstan.client import Client, Config, RetryPolicy
 from kapstan.cluster.controlplane.hosted.certificates import renewed_leaves
 from kapstan.cluster.controlplane.hosted.desired import desired_state
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, Instance, Observation, Runtime
+from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
 from kapstan.cluster.controlplane.hosted.settings import Endpoint, Settings
 from kapstan.cluster.controlplane.hosted.tenant.objects import apply_objects, bootstrap_objects
 from kapstan.cluster.pki.authorities import ClusterAuthorities
 from kapstan.cluster.pki.kubeconfig import Administrator
+from kapstan.components.process import Backoff
+from kapstan.components.releases import DEFAULT_VERSION
+from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.gvk import ObjectKey
-from kapstan.machinery.pki import new_ca, new_signing_key
+from kapstan.machinery.pki import CertificateAuthority, new_ca, new_signing_key
 
 PATIENCE = 180.0
+NEW = DEFAULT_VERSION
+
+
+def manager(data: Path) -> ProcessRuntime:
+    """A runtime under a manager. When it goes, its processes run on."""
+    return ProcessRuntime(data, backoff=Backoff(first=0.05, limit=1.0))
 
 
 class Tenant:
@@ -127,3 +139,50 @@ def some_authorities(now: datetime) -> ClusterAuthorities:
 def is_ready(seen: Observation) -> bool:
     wanted = [name for name in ComponentName if name in seen.components]
     return len(wanted) == len(ComponentName) and all(seen.component(name).ready for name in wanted)
+
+
+class Asking:
+    """Asks an API server all the time, on a new connection each time, and counts when it does not answer."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self.answers = 0
+        self._asking = True
+        self.failures: list[str] = []
+
+    @property
+    def refused(self) -> bool:
+        """Whether nobody listened for a while. A connection that is cut once, when the old one goes, is tried again."""
+        cut = [failure for failure in self.failures if "reset by peer" in failure]
+        return len(self.failures) - len(cut) > 0 or len(cut) > 3
+
+    async def __aenter__(self) -> Asking:
+        self._task = asyncio.create_task(self._ask())
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._asking = False
+        await self._task
+
+    async def _ask(self) -> None:
+        while self._asking:
+            async with Client(self._config, retry=RetryPolicy(lost=0)) as client:
+                try:
+                    await client.request("GET", "/api/v1/namespaces/default")
+                    self.answers += 1
+                except KapstanError as failure:
+                    self.failures.append(str(failure))
+
+
+def served_until(authority: CertificateAuthority, port: int, client: tuple[Path, Path] | None = None) -> datetime:
+    """When the certificate ends that whoever listens on a port shows."""
+    context = ssl.create_default_context(cadata=authority.cert_pem.decode())
+    if client is not None:
+        context.load_cert_chain(*client)
+    with (
+        socket.create_connection(("127.0.0.1", port)) as connection,
+        context.wrap_socket(connection, server_hostname="localhost") as tls,
+    ):
+        certificate = tls.getpeercert()
+    assert certificate
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)

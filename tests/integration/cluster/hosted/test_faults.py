@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import os
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path
 
 import pytest
-from tests.integration.cluster.hosted.conftest import manager
-from tests.integration.cluster.hosted.driver import Tenant
+from tests.integration.cluster.hosted.management import Management
 
-from kapstan.cluster.controlplane.hosted.runtime.interface import Observation
+from kapstan.cluster.api.controlplane import HostedControlPlane
+from kapstan.cluster.api.core.cluster import APIEndpoint
+from kapstan.cluster.controlplane.hosted.runtime.folder import Folder
 from kapstan.components import pidfile
+from kapstan.k8s.core_v1 import Secret
+from kapstan.machinery.conditions import find, is_true
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(2700)]
 
@@ -35,46 +39,70 @@ def small(data: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(data)], check=False)
 
 
-async def test_a_full_disk_is_told_and_got_over(small: Path, guard: Callable[[str], None]) -> None:
-    def full(seen: Observation) -> bool:
-        told = [seen.failure, *(state.message for state in seen.components.values())]
+async def test_a_full_disk_is_told_and_got_over(small: Path, management: Management) -> None:
+    def full(plane: HostedControlPlane) -> bool:
+        told = [found.message for found in plane.status.conditions if found.status == "False"]
         return any("the disk is full; free some space" in message for message in told)
 
-    guard("c1")
-    async with manager(small) as runtime:
-        tenant = Tenant(runtime)
-        await tenant.apply()
-        await tenant.until(full)
+    async with management.managed():
+        await management.create()
+        plane = await management.until(full)
+        assert not is_true(plane.status.conditions, "Available")
 
         assert mount("-o", "remount,size=600m", str(small)).returncode == 0
-        await tenant.apply()
-        await tenant.ready()
-        await tenant.delete()
-        assert not tenant.folder(small).exists()
-        await runtime.stop(grace=0)
+        await management.available()
+        await management.delete()
+        assert management.left() == []
 
 
-@pytest.mark.parametrize("seconds", [15.0, pytest.param(1800.0, marks=pytest.mark.slow)])
-async def test_making_and_deleting_again_and_again_leaves_nothing(
-    data: Path, guard: Callable[[str], None], seconds: float
-) -> None:
+async def test_a_port_that_is_taken_is_told_and_waited_for(management: Management) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        async with management.managed():
+            await management.create(exposure={"type": "HostPort", "port": port})
+            plane = await management.until(lambda plane: "another program" in told(plane, "APIServerHealthy"))
+            message = f"another program listens on 127.0.0.1:{port}, the port of this control plane: end it"
+            assert told(plane, "APIServerHealthy") == message
+            assert message in told(plane, "Available")
+
+            taken.close()
+            plane = await management.available()
+            assert plane.spec.control_plane_endpoint == APIEndpoint(host="127.0.0.1", port=port)
+
+
+def told(plane: HostedControlPlane, type: str) -> str:
+    found = find(plane.status.conditions, type)
+    return found.message if found else ""
+
+
+@pytest.mark.parametrize("seconds", [10.0, pytest.param(1800.0, marks=pytest.mark.slow)])
+async def test_making_and_deleting_again_and_again_leaves_nothing(management: Management, seconds: float) -> None:
+    """Half of them are deleted before they answer, half have an etcd that they share."""
     end = time.monotonic() + seconds
-    async with manager(data) as runtime:
+    open_files: list[int] = []
+    async with management.managed():
         for number in itertools.count():
-            tenants = [Tenant(runtime, f"c{number}-{one}") for one in range(2)]
-            for tenant in tenants:
-                guard(tenant.name)
-                await tenant.apply()
-            early = tenants[number % 2]  # one is deleted before it answers
-            await next(tenant for tenant in tenants if tenant is not early).until(lambda seen: seen.answering)
-            used = processes(data), ports(tenants)
-            for tenant in tenants:
-                await tenant.delete()
+            names = [f"c{number}-{one}" for one in range(2)]
+            datastore = {"type": ("DedicatedEtcd", "SharedEtcd")[number % 2]}
+            for name in names:
+                await management.create(name, datastore=datastore)
+            await management.until(lambda plane: plane.spec.control_plane_endpoint, names[number // 2 % 2])
+            used = processes(management.data), ports(management.data)
+            assert used[0]
+            for name in names:
+                await management.delete(name)
             assert [pid for pid in used[0] if Path(f"/proc/{pid}").exists()] == []
             assert [port for port in used[1] if not is_free(port)] == []
-            assert [path for path in data.iterdir() if path.is_dir()] == []
+            assert list(management.data.iterdir()) == []
+            assert await management.client.list(Secret, management.namespace) == []
+            open_files.append(len(os.listdir("/proc/self/fd")))
             if time.monotonic() > end:
-                return
+                break
+    assert open_files[-1] <= open_files[0] + _SLACK
+
+
+# Connections that are kept open, more or less of them.
+_SLACK = 20
 
 
 def processes(data: Path) -> list[int]:
@@ -82,9 +110,9 @@ def processes(data: Path) -> list[int]:
     return [identity.pid for identity in found if identity is not None]
 
 
-def ports(tenants: list[Tenant]) -> list[int]:
-    layouts = [tenant.runtime.layout(tenant.instance) for tenant in tenants]
-    return [port for layout in layouts if layout is not None for port in astuple(layout.ports)]
+def ports(data: Path) -> list[int]:
+    records = [Folder(path).record for path in data.iterdir() if path.is_dir()]
+    return [port for record in records if record is not None for port in astuple(record.ports)]
 
 
 def is_free(port: int) -> bool:

@@ -11,8 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from tests.integration.cluster.hosted.conftest import manager
-from tests.integration.cluster.hosted.driver import Tenant
+from tests.integration.cluster.hosted.driver import Tenant, manager
 
 from kapstan.client import Client
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime

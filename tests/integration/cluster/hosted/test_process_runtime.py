@@ -6,21 +6,18 @@ import asyncio
 import os
 import signal
 import socket
-import ssl
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from tests.integration.cluster.hosted.conftest import manager
-from tests.integration.cluster.hosted.driver import Tenant, is_ready
+from tests.integration.cluster.hosted.driver import NEW, Asking, Tenant, is_ready, manager
 
-from kapstan.client import Client, RetryPolicy
+from kapstan.client import Client
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, Condition
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
-from kapstan.components import cache, pidfile
+from kapstan.components import pidfile
 from kapstan.k8s.core_v1 import ConfigMap, Secret
 from kapstan.machinery.errors import KapstanError, NotFound
 from kapstan.machinery.meta import ObjectMeta
@@ -28,8 +25,6 @@ from kapstan.machinery.meta import ObjectMeta
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER = ComponentName
-OLD, NEW = "v1.35.4", "v1.36.3"
-HAS_OLD = cache.executable(cache.version_folder(OLD) / API_SERVER)
 Make = Callable[..., Tenant]
 
 
@@ -65,39 +60,6 @@ async def until(condition: Callable[[], object], timeout: float = 60.0) -> None:
     async with asyncio.timeout(timeout):
         while not condition():  # noqa: ASYNC110 - the condition is about processes that tell nobody
             await asyncio.sleep(0.02)
-
-
-class Asking:
-    """Asks an API server all the time, on a new connection each time, and counts when it does not answer."""
-
-    def __init__(self, tenant: Tenant) -> None:
-        self._config = tenant.administrator()
-        self.answers = 0
-        self._asking = True
-        self.failures: list[str] = []
-
-    @property
-    def refused(self) -> bool:
-        """Whether nobody listened for a while. A connection that is cut once, when the old one goes, is tried again."""
-        cut = [failure for failure in self.failures if "reset by peer" in failure]
-        return len(self.failures) - len(cut) > 0 or len(cut) > 3
-
-    async def __aenter__(self) -> Asking:
-        self._task = asyncio.create_task(self._ask())
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        self._asking = False
-        await self._task
-
-    async def _ask(self) -> None:
-        while self._asking:
-            async with Client(self._config, retry=RetryPolicy(lost=0)) as client:
-                try:
-                    await client.request("GET", "/api/v1/namespaces/default")
-                    self.answers += 1
-                except KapstanError as failure:
-                    self.failures.append(str(failure))
 
 
 async def test_it_is_made_used_and_deleted(runtime: ProcessRuntime, make: Make, data: Path) -> None:
@@ -252,7 +214,7 @@ async def test_a_changed_component_takes_the_place_of_the_old_one(
     await tenant.ready()
     before = pids(tenant.folder(data))
 
-    async with Asking(tenant) as asking:
+    async with Asking(tenant.administrator()) as asking:
         await tenant.apply(apiServer={"extraArgs": [{"name": "audit-log-maxage", "value": "7"}]})
         await tenant.until(lambda seen: seen.rolling_out)
         if strategy == "Recreate":
@@ -276,7 +238,7 @@ async def test_a_change_that_does_not_work_is_taken_back(make: Make, data: Path,
         await tenant.apply()
         await tenant.ready()
         before = pids(tenant.folder(data))
-        async with Asking(tenant) as asking:
+        async with Asking(tenant.administrator()) as asking:
             await tenant.apply(apiServer={"extraArgs": [{"name": "no-such-flag", "value": "1"}]})
             if strategy == "Recreate":
                 await tenant.until(lambda seen: not seen.answering)
@@ -300,9 +262,11 @@ async def test_a_change_that_does_not_work_is_taken_back(make: Make, data: Path,
 
 
 @pytest.mark.parametrize("strategy", ["BlueGreen", "Recreate"])
-@(pytest.mark.real if HAS_OLD else pytest.mark.slow)  # else they have to be built, which takes minutes
-async def test_it_is_upgraded_api_server_first(runtime: ProcessRuntime, make: Make, data: Path, strategy: str) -> None:
-    tenant = make(runtime, version=OLD, rollout={"strategy": {"type": strategy}})
+@pytest.mark.slow
+async def test_it_is_upgraded_api_server_first(
+    runtime: ProcessRuntime, make: Make, data: Path, previous_minor: str, strategy: str
+) -> None:
+    tenant = make(runtime, version=previous_minor, rollout={"strategy": {"type": strategy}})
     await tenant.apply()
     await tenant.ready()
     async with tenant.client() as client:
@@ -314,50 +278,17 @@ async def test_it_is_upgraded_api_server_first(runtime: ProcessRuntime, make: Ma
         seen_versions.append(tuple(seen.component(name).version for name in (API_SERVER, CONTROLLER_MANAGER)))
         return is_ready(seen) and not seen.rolling_out and seen.component(SCHEDULER).version == NEW
 
-    async with Asking(tenant) as asking:
+    async with Asking(tenant.administrator()) as asking:
         await tenant.apply(version=NEW)
         await tenant.until(upgraded)
 
-    assert (OLD, NEW) not in seen_versions  # nobody is ever newer than the API server
+    assert (previous_minor, NEW) not in seen_versions  # nobody is ever newer than the API server
     assert asking.answers
     assert strategy == "Recreate" or not asking.refused
     assert pids(tenant.folder(data))["etcd"] == etcd
     async with tenant.client() as client:
         assert await read(client, "kept") == {"a": "b"}
         assert NEW.encode() in await client.request("GET", "/version")
-
-
-async def test_certificates_are_renewed_while_everything_runs(runtime: ProcessRuntime, make: Make, data: Path) -> None:
-    tenant = make(runtime)
-    now = tenant.now
-    tenant.age(timedelta(days=320))
-    await tenant.apply()
-    await tenant.ready()
-    assert tenant.endpoint is not None
-    before, served = pids(tenant.folder(data)), served_until(tenant)
-    assert served < now + timedelta(days=60)
-
-    tenant.now = now
-    await tenant.apply()
-
-    await until(lambda: served_until(tenant) > now + timedelta(days=300), timeout=120)
-    assert pids(tenant.folder(data)) == before
-    async with tenant.client() as client:
-        await write(client, "renewed")
-    await tenant.ready()
-
-
-def served_until(tenant: Tenant) -> datetime:
-    """When the certificate ends that the API server shows."""
-    assert tenant.endpoint is not None
-    context = ssl.create_default_context(cadata=tenant.authorities.cluster.cert_pem.decode())
-    with (
-        socket.create_connection((tenant.endpoint.host, tenant.endpoint.port)) as connection,
-        context.wrap_socket(connection, server_hostname="localhost") as tls,
-    ):
-        certificate = tls.getpeercert()
-    assert certificate
-    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)
 
 
 async def test_control_planes_that_share_an_etcd_know_nothing_of_each_other(
@@ -401,22 +332,6 @@ def taken() -> Iterator[socket.socket]:
         yield server
 
 
-async def test_a_port_that_has_to_be_this_one_is_waited_for(
-    runtime: ProcessRuntime, make: Make, taken: socket.socket
-) -> None:
-    port = taken.getsockname()[1]
-    tenant = make(runtime, exposure={"type": "HostPort", "port": port})
-    await tenant.apply()
-
-    failed = await tenant.until(lambda seen: seen.failure)
-    assert failed.failure.startswith(f"another program listens on 127.0.0.1:{port}")
-
-    taken.close()
-    await tenant.until(lambda seen: seen.answering)
-    assert tenant.endpoint is not None
-    assert tenant.endpoint.port == port
-
-
 @pytest.mark.parametrize("component", ["apiserver", "etcd_client", "scheduler"])
 async def test_a_port_that_nobody_knows_yet_is_exchanged(
     make: Make, data: Path, taken: socket.socket, component: str
@@ -453,22 +368,3 @@ async def test_data_of_another_control_plane_are_not_touched(runtime: ProcessRun
 
     assert tenant.folder(data).is_dir()
     await tenant.delete()
-
-
-@pytest.mark.slow
-async def test_ten_at_once(runtime: ProcessRuntime, make: Make, data: Path) -> None:
-    tenants = [make(runtime, f"c{number}") for number in range(10)]
-    async with asyncio.TaskGroup() as group:
-        for tenant in tenants:
-            group.create_task(tenant.apply())
-    async with asyncio.TaskGroup() as group:
-        for tenant in tenants:
-            group.create_task(tenant.ready(timeout=500))
-    assert len({tenant.endpoint for tenant in tenants}) == len(tenants)
-    for tenant in tenants:
-        async with tenant.client() as client:
-            await write(client, tenant.name)
-    async with asyncio.TaskGroup() as group:
-        for tenant in tenants:
-            group.create_task(tenant.delete())
-    assert list(data.iterdir()) == []

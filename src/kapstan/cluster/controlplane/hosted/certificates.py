@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from kapstan.client import Kubeconfig
-from kapstan.client.kubeconfig import Cluster, Context, User
+from kapstan.client.kubeconfig import Cluster, User
 from kapstan.cluster.controlplane.hosted.runtime.interface import Datastore, Layout
 from kapstan.cluster.controlplane.hosted.scope import Scope
 from kapstan.cluster.controlplane.hosted.settings import Endpoint, Settings
@@ -50,6 +50,7 @@ async def ensure_authorities(scope: Scope) -> None:
         etcd=settings.datastore == "DedicatedEtcd",
         algorithm=settings.issuance.algorithm,
         make=initialized is None,
+        now=scope.now,
     )
 
 
@@ -179,23 +180,17 @@ def _kubeconfigs(settings: Settings, layout: Layout | None) -> dict[str, bytes]:
 
 
 def _kubeconfig(settings: Settings, layout: Layout, server: str, component: str) -> bytes:
-    user, certificates = f"system:kube-{component}", layout.certificates
-    context = f"{user}@{settings.cluster}"
-    return (
-        Kubeconfig(
-            clusters={settings.cluster: Cluster(server=server, certificate_authority=str(certificates / "ca.crt"))},
-            users={
-                user: User(
-                    client_certificate=str(certificates / f"{component}.crt"),
-                    client_key=str(certificates / f"{component}.key"),
-                )
-            },
-            contexts={context: Context(cluster=settings.cluster, user=user)},
-            current_context=context,
-        )
-        .to_yaml()
-        .encode()
+    certificates = layout.certificates
+    config = Kubeconfig.of(
+        settings.cluster,
+        f"system:kube-{component}",
+        Cluster(server=server, certificate_authority=str(certificates / "ca.crt")),
+        User(
+            client_certificate=str(certificates / f"{component}.crt"),
+            client_key=str(certificates / f"{component}.key"),
+        ),
     )
+    return config.to_yaml().encode()
 
 
 def _etcd_authority(authorities: ClusterAuthorities, datastore: Datastore) -> CertificateAuthority:

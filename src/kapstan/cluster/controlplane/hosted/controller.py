@@ -7,7 +7,7 @@ before the manager dies; the next manager begins with the first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from kapstan.client.interface import metadata_of
@@ -50,7 +50,10 @@ from kapstan.runtime.predicate import generation_changed
 from kapstan.runtime.reconcile import Outcome, Reconciler, Result, TerminalError
 from kapstan.runtime.source import Channel, Source
 
-__all__ = ("FINALIZER", "HostedControlPlaneReconciler")
+__all__ = ("FINALIZER", "Clock", "HostedControlPlaneReconciler", "utc_now")
+
+# What certificates are issued and renewed by.
+Clock = Callable[[], datetime]
 
 FINALIZER = "controlplane.cluster.x-k8s.io/hosted"
 
@@ -68,6 +71,10 @@ _STEPS: tuple[tuple[ConditionType, Step], ...] = (
 )
 
 
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 @controller(
     HostedControlPlane,
     owns=[metadata_of(Secret)],
@@ -82,8 +89,15 @@ _STEPS: tuple[tuple[ConditionType, Step], ...] = (
 class HostedControlPlaneReconciler(Reconciler[HostedControlPlane]):
     """Reconciles HostedControlPlanes."""
 
-    def __init__(self, runtimes: Mapping[RuntimeType, Runtime], metrics: Registry | None = None) -> None:
+    def __init__(
+        self,
+        runtimes: Mapping[RuntimeType, Runtime],
+        metrics: Registry | None = None,
+        *,
+        clock: Clock = utc_now,
+    ) -> None:
         self._runtimes = runtimes
+        self._clock = clock
         self._metrics = HostedMetrics(metrics or Registry())
         self._tenants = Tenants()
         self._milestones = Milestones(self._metrics)
@@ -145,7 +159,7 @@ class HostedControlPlaneReconciler(Reconciler[HostedControlPlane]):
                 return
 
     def _scope(self, plane: HostedControlPlane, cluster: Cluster) -> Scope:
-        now = datetime.now(UTC)
+        now = self._clock()
         settings, refused = with_permitted_version(settings_of(plane, cluster, now=now), plane.status)
         return Scope(
             control_plane=plane,

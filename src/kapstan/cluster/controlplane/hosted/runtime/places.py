@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from kapstan.client import Config
 from kapstan.cluster.api.controlplane.hosted import DatastoreType, Exposure
 from kapstan.cluster.controlplane.hosted.certificates import local_address
 from kapstan.cluster.controlplane.hosted.runtime.folder import Folder, Record
@@ -96,6 +97,17 @@ class Places:
             )
         )
         return Endpoint(host, ports.apiserver)
+
+    def connection(self, instance: Instance) -> Config:
+        """How an API server is reached from here, as an administrator that no role can lock out."""
+        folder, record = self.claimed(instance)
+        return Config(
+            server=Endpoint(local_address(record.bind_address), record.ports.apiserver).url,
+            source=f"HostedControlPlane {instance.key}",
+            ca_file=str(folder.pki / "ca.crt"),
+            cert_file=str(folder.pki / "super-admin.crt"),
+            key_file=str(folder.pki / "super-admin.key"),
+        )
 
     def exchange(self, instance: Instance, component: ComponentName) -> bool:
         """Give a component other ports; False if others know it by the ones that it has."""

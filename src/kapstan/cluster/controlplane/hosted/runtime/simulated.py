@@ -19,13 +19,14 @@ from typing import Self
 from kapstan.apiserver.bootstrap import new_cluster
 from kapstan.apiserver.credentials import Credentials
 from kapstan.apiserver.loopback import Loopback
+from kapstan.apiserver.server import Endpoint as ServedEndpoint
 from kapstan.apiserver.server import Server
 from kapstan.apiserver.storage.memory import MemoryStorage
 from kapstan.apiserver.storage.sqlite import Database
 from kapstan.client import Config
 from kapstan.client.loopback import reachable
 from kapstan.cluster.api.controlplane.hosted import DatastoreType, Exposure
-from kapstan.cluster.controlplane.hosted.certificates import FOLDER, local_address
+from kapstan.cluster.controlplane.hosted.certificates import FOLDER
 from kapstan.cluster.controlplane.hosted.runtime.interface import (
     ComponentName,
     ComponentState,
@@ -46,6 +47,8 @@ __all__ = ("SimulatedRuntime",)
 
 _DATABASE = "simulated.db"
 _LOOPBACK = "127.0.0.1"
+# What tokens and certificates are judged by.
+_TRUST = tuple(f"{FOLDER}/{name}" for name in ("ca.crt", "ca.key", "sa.pub", "sa.key"))
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,10 @@ class _Served:
     port: int
     # What it proves itself with, and whom it trusts.
     files: Mapping[str, bytes]
+
+    def is_same_but_renewed(self, other: _Served) -> bool:
+        """Whether clients of one need not notice that it becomes the other."""
+        return self.port == other.port and all(self.files[name] == other.files[name] for name in _TRUST)
 
 
 class SimulatedRuntime:
@@ -69,6 +76,7 @@ class SimulatedRuntime:
         self._database: Database | None = None
         self._memory: dict[str, MemoryStorage] = {}
         self._served: dict[str, _Served] = {}
+        self._endpoints: dict[str, ServedEndpoint] = {}
         self._simulations: dict[str, asyncio.Task[None]] = {}
         self._loopbacks: dict[str, ExitStack] = {}
         self._failures: dict[str, str] = {}
@@ -117,11 +125,16 @@ class SimulatedRuntime:
         folder, record = self._places.claimed(instance)
         folder.write_files(desired.files)
         wanted = _Served(desired.version, record.ports.apiserver, desired.files) if desired.replicas else None
-        if wanted != self._served.get(instance.id):
+        served = self._served.get(instance.id)
+        if wanted == served:
+            return
+        if wanted and served and served.is_same_but_renewed(wanted):
+            self._renew(instance, wanted)
+        else:
             await self._withdraw(instance)
             if wanted is not None:
                 await self._serve(instance, wanted, record.bind_address)
-            self._wake(instance)
+        self._wake(instance)
 
     def observe(self, instance: Instance) -> Observation:
         served = self._served.get(instance.id)
@@ -131,14 +144,7 @@ class SimulatedRuntime:
         return Observation(components=dict.fromkeys(ComponentName, state), failure=self._failures.get(instance.id, ""))
 
     def connection(self, instance: Instance) -> Config:
-        folder, record = self._places.claimed(instance)
-        return Config(
-            server=Endpoint(local_address(record.bind_address), record.ports.apiserver).url,
-            source=f"HostedControlPlane {instance.key}",
-            ca_file=str(folder.pki / "ca.crt"),
-            cert_file=str(folder.pki / "super-admin.crt"),
-            key_file=str(folder.pki / "super-admin.key"),
-        )
+        return self._places.connection(instance)
 
     async def delete(self, instance: Instance) -> None:
         folder = self._places.of(instance)
@@ -156,7 +162,7 @@ class SimulatedRuntime:
         cluster.credentials = _HostedCredentials(wanted.files)
         cluster.version = wanted.version
         try:
-            await self._server.add(cluster, address, wanted.port)
+            self._endpoints[instance.id] = await self._server.add(cluster, address, wanted.port)
         except ConfigError as error:
             if self._places.exchange(instance, ComponentName.API_SERVER):
                 return  # we are woken, and told what to serve at the new port
@@ -172,6 +178,14 @@ class SimulatedRuntime:
         simulation = Simulation(self.connection(instance), name=str(instance.key))
         self._simulations[instance.id] = self._server.tasks.create_task(simulation.run())
 
+    def _renew(self, instance: Instance, wanted: _Served) -> None:
+        """Other certificates, or another version: whoever is connected stays so."""
+        endpoint = self._endpoints[instance.id]
+        endpoint.cluster.version = wanted.version
+        endpoint.renew(_HostedCredentials(wanted.files))
+        self._versions[instance.id] = wanted.version
+        self._served[instance.id] = wanted
+
     async def _withdraw(self, instance: Instance) -> None:
         """Serve it no longer; its objects stay."""
         simulation = self._simulations.pop(instance.id, None)
@@ -180,7 +194,8 @@ class SimulatedRuntime:
             await asyncio.wait([simulation])
             self._loopbacks.pop(instance.id).close()
         await self._server.remove(instance.id)
-        self._served.pop(instance.id, None)
+        for known in (self._endpoints, self._served):
+            known.pop(instance.id, None)
 
     async def _storage(self, instance: Instance) -> MemoryStorage | None:
         """What it held before; None for a new one that is in memory, which then shares what all begin with."""

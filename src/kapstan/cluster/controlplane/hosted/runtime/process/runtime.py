@@ -18,7 +18,6 @@ from typing import Self
 
 from kapstan.client import Config
 from kapstan.cluster.api.controlplane.hosted import DatastoreType, Exposure
-from kapstan.cluster.controlplane.hosted.certificates import local_address
 from kapstan.cluster.controlplane.hosted.runtime.interface import (
     ComponentName,
     Datastore,
@@ -130,14 +129,7 @@ class ProcessRuntime:
         return replace(seen, components={**seen.components, ComponentName.ETCD: self._shared.state})
 
     def connection(self, instance: Instance) -> Config:
-        folder, record = self._places.claimed(instance)
-        return Config(
-            server=Endpoint(local_address(record.bind_address), record.ports.apiserver).url,
-            source=f"HostedControlPlane {instance.key}",
-            ca_file=str(folder.pki / "ca.crt"),
-            cert_file=str(folder.pki / "super-admin.crt"),
-            key_file=str(folder.pki / "super-admin.key"),
-        )
+        return self._places.connection(instance)
 
     async def delete(self, instance: Instance) -> None:
         """Killed, not asked to end: nothing that they could still write would stay."""
