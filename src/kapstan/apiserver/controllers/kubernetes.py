@@ -1,4 +1,7 @@
-"""The service `kubernetes` in the namespace `default`, by which pods find the API server, and where it leads to."""
+"""The service `kubernetes` in the namespace `default`, by which pods find the API server, and where it leads to.
+
+And the range that addresses of services are taken from, of the same name.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,14 @@ Object = dict[str, Any]
 _PORT = 443
 _DEFAULT_TARGET = 6443
 _NAME, _NAMESPACE = "kubernetes", "default"
+_SERVICE_CIDR = GroupVersionKind("networking.k8s.io", "v1", "ServiceCIDR")
 
 
 async def ensure_service(cluster: LogicalCluster) -> None:
     """Have the service, and the endpoints behind it, lead to where the server listens now, if that is known already."""
     host, _, port = cluster.address.rpartition(":")
     target = int(port) if port.isdecimal() else _DEFAULT_TARGET
+    await _ensure_range(cluster)
     try:
         await _ensure(cluster, _service(target, str(allocations(cluster.storage).network[1])))
     except APIError as error:
@@ -33,6 +38,29 @@ async def ensure_service(cluster: LogicalCluster) -> None:
     if _is_public(host):
         await _ensure(cluster, _endpoints(host, target))
         await _ensure(cluster, _slice(host, target))
+
+
+async def _ensure_range(cluster: LogicalCluster) -> None:
+    network = str(allocations(cluster.storage).network)
+    try:
+        made = await cluster.api.create(
+            {
+                "apiVersion": _SERVICE_CIDR.api_version,
+                "kind": _SERVICE_CIDR.kind,
+                "metadata": {"name": _NAME},
+                "spec": {"cidrs": [network]},
+            }
+        )
+    except AlreadyExists:
+        return  # ready since the first start
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "lastTransitionTime": made["metadata"]["creationTimestamp"],
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+    }
+    await cluster.api.patch(_SERVICE_CIDR, _NAME, "", {"status": {"conditions": [ready]}}, subresource="status")
 
 
 async def _ensure(cluster: LogicalCluster, wanted: Object) -> None:

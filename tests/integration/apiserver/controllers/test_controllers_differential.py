@@ -193,6 +193,15 @@ async def own_service(server: Server) -> list[Any]:
     return [content(service)]
 
 
+async def service_range(server: Server) -> list[Any]:
+    path = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes"
+    found = await until(server, path, lambda status, body: status == 200 and "conditions" in body.get("status", {}))
+    found["metadata"].pop("finalizers", None)  # kube-controller-manager protects ranges that are in use
+    for condition in found["status"]["conditions"]:
+        condition.pop("lastTransitionTime")
+    return [content(found)]
+
+
 STORIES = (
     new_namespace,
     background,
@@ -202,6 +211,7 @@ STORIES = (
     ending_namespace,
     budgets,
     own_service,
+    service_range,
     *quotas.STORIES,
     *limits.STORIES,
 )

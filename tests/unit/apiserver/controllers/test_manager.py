@@ -61,6 +61,12 @@ async def test_the_api_server_has_a_service(world: World) -> None:
     assert service["metadata"]["labels"] == {"component": "apiserver", "provider": "kubernetes"}
 
 
+async def test_the_range_of_service_addresses_can_be_read(world: World) -> None:
+    found = await world.api.get(GroupVersionKind("networking.k8s.io", "v1", "ServiceCIDR"), "kubernetes")
+    assert found["spec"]["cidrs"] == ["10.96.0.0/12"]
+    assert [(one["type"], one["status"]) for one in found["status"]["conditions"]] == [("Ready", "True")]
+
+
 async def test_the_service_leads_to_where_the_server_listens() -> None:
     """Also after it came back at another address; one that other machines cannot reach is no endpoint."""
     async with asyncio.TaskGroup() as tasks:
