@@ -12,6 +12,7 @@ from pyreqwest.exceptions import PyreqwestError
 
 from kapstan.client.cancellation import heeding
 from kapstan.client.failures import explain
+from kapstan.client.splitting import Lines, Splitter
 from kapstan.machinery.errors import ConnectionFailed
 
 __all__ = ("Stream",)
@@ -30,12 +31,12 @@ class Stream:
         server: str,
     ) -> None:
         """`read` gives more bytes, or None when there are no more; `end` is called once to end it from our side."""
+        self.split: Splitter = Lines()  # what counts as a line; to be changed before the first one is read
         self._next = read
         self._finish = end
         self._what = what
         self._server = server
         self._lines: deque[bytes] = deque()
-        self._parts: list[bytes] = []  # of a line whose end has not come yet
         self._ended = False
         self._waiting: asyncio.Task[Any] | None = None  # whoever waits for more
         self._woken = False
@@ -83,21 +84,9 @@ class Stream:
             await self.close()
 
     def _keep(self, chunk: bytes | None) -> None:
-        if chunk is None:
-            self._end()
-        else:
-            self._split(chunk)
-
-    def _split(self, chunk: bytes) -> None:
-        first, *more = chunk.split(b"\n")
-        self._parts.append(first)
-        if not more:
+        if chunk is not None:
+            self._lines.extend(self.split.feed(chunk))
             return
-        self._lines.append(b"".join(self._parts))
-        self._lines.extend(more[:-1])
-        self._parts = [more[-1]]
-
-    def _end(self) -> None:
         self._ended = True
-        if last := b"".join(self._parts):
+        if last := self.split.rest():
             self._lines.append(last)

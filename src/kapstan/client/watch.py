@@ -12,7 +12,6 @@ ask for bookmarks and give each event `asyncio.timeout`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, cast
@@ -23,6 +22,7 @@ from msgspec import Struct, field
 from kapstan.client.errors import UnexpectedAnswer
 from kapstan.client.interface import PartialObjectMetadata, WatchEvent, WatchEventType
 from kapstan.client.shapes import RawEvent, Shape
+from kapstan.client.splitting import Documents
 from kapstan.client.stream import Stream
 from kapstan.machinery.codec import decode
 from kapstan.machinery.errors import from_status
@@ -33,7 +33,6 @@ __all__ = ("RawWatch", "Watch")
 T = TypeVar("T")
 
 _EVENT = msgspec.json.Decoder(RawEvent)
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 class _Metadata(Struct, rename="camel"):
@@ -55,25 +54,23 @@ class RawWatch(AsyncIterator[RawEvent]):
         self.what = what
         self._stream: Stream | None = None
         self._closed = False
-        self._lines: list[bytes] = []  # of a document whose end has not come yet
-        self._depth = 0
 
     async def __anext__(self) -> RawEvent:
         if self._stream is None:
             if self._closed:
                 raise StopAsyncIteration
-            self._stream = await self._open()
+            await self.__aenter__()
+        assert self._stream is not None
         while (line := await self._stream.line()) is not None:
-            if (document := self._whole(line)) is not None:
-                return self._event(document)
-        if self._lines:
-            raise UnexpectedAnswer(f"{self.what}: the stream ended in the middle of an event")
+            if line:
+                return self._event(line)
         raise StopAsyncIteration
 
     async def __aenter__(self) -> Self:
         """Connected: the server has accepted the watch."""
         if self._stream is None:
             self._stream = await self._open()
+            self._stream.split = Documents()
         return self
 
     async def __aexit__(
@@ -86,20 +83,6 @@ class RawWatch(AsyncIterator[RawEvent]):
         self._closed = True
         if self._stream is not None:
             await self._stream.close()
-
-    def _whole(self, line: bytes) -> bytes | None:
-        """The document that a line ends. API servers send one a line; others indent them, which JSON allows."""
-        if not line:
-            return None
-        if not self._lines and line.startswith(b"{") and line.endswith(b"}"):
-            return line
-        self._lines.append(line)
-        marks = _STRING.sub(b"", line)
-        self._depth += marks.count(b"{") - marks.count(b"}")
-        if self._depth > 0:
-            return None
-        document, self._lines, self._depth = b"\n".join(self._lines), [], 0
-        return document
 
     def _event(self, line: bytes) -> RawEvent:
         try:
