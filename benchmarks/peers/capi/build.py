@@ -14,10 +14,16 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import Struct
 
+from kapstan.testing.installing import read_documents
+
 __all__ = ("PROVIDERS", "Built", "build")
+
+Document: TypeAlias = dict[str, Any]
 
 HERE = Path(__file__).parent
 CORE, TEST, RUNTIME = "sigs.k8s.io/cluster-api", "sigs.k8s.io/cluster-api/test", "sigs.k8s.io/controller-runtime"
@@ -49,13 +55,17 @@ class Built(Struct, frozen=True):
     def program(self, provider: str) -> Path:
         return self.folder / provider / "manager"
 
-    def definitions(self, provider: str) -> list[Path]:
-        """The files of a provider's CustomResourceDefinitions, without what kustomize adds."""
-        return sorted((self.folder / provider / "crd").glob("*.yaml"))
+    def definitions(self, provider: str) -> list[Document]:
+        """A provider's CustomResourceDefinitions, without what kustomize adds."""
+        return _read(self.folder / provider / "definitions.json")
 
-    def webhooks(self, provider: str) -> Path:
-        """The file of a provider's webhook configurations."""
-        return self.folder / provider / "webhooks.yaml"
+    def webhooks(self, provider: str) -> list[Document]:
+        """A provider's webhook configurations, without what kustomize adds."""
+        return _read(self.folder / provider / "webhooks.json")
+
+
+def _read(file: Path) -> list[Document]:
+    return msgspec.json.decode(file.read_bytes(), type=list[Document])
 
 
 def build() -> Built:
@@ -84,12 +94,21 @@ def _build(folder: Path) -> None:
     file = _replaced(sources, modules)
     for provider, (module, path) in PROVIDERS.items():
         target = folder / provider
-        config = Path(modules[module]) / path / "config"
-        _copy(config / "crd" / "bases", target / "crd")
-        shutil.copyfile(config / "webhook" / "manifests.yaml", target / "webhooks.yaml")
+        _keep_manifests(Path(modules[module]) / path / "config", target)
         command = ["go", "build", "-p", "1", f"-modfile={file}", "-trimpath", "-ldflags", "-s -w"]
         subprocess.run([*command, "-o", str(target / "manager"), f"{module}/{path}"], cwd=HERE, check=True)
     shutil.rmtree(sources)
+
+
+def _keep_manifests(config: Path, target: Path) -> None:
+    """As JSON, which is read in no time: these are megabytes."""
+    target.mkdir()
+    for source, name in (
+        (config / "crd" / "bases", "definitions"),
+        (config / "webhook" / "manifests.yaml", "webhooks"),
+    ):
+        documents = [document for document in read_documents(source) if document]
+        (target / f"{name}.json").write_bytes(msgspec.json.encode(documents))
 
 
 def _modules() -> dict[str, str]:

@@ -14,22 +14,19 @@ import base64
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from benchmarks.peers.capi.build import PROVIDERS, Built, build
+from benchmarks.peers.capi.build import PROVIDERS, Built, Document, build
 from kapstan.client import Client
 from kapstan.components.guard import Guard
 from kapstan.components.ports import free_ports
 from kapstan.components.process import Command, Process
 from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.pki import Usage, new_ca
-from kapstan.testing.installing import install, read_documents
+from kapstan.testing.installing import install
 
 __all__ = ("managers",)
-
-Document: TypeAlias = dict[str, Any]
 
 _HOST = "127.0.0.1"
 _CONTRACTS = {"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"}
@@ -64,7 +61,7 @@ async def managers(
     built = await asyncio.to_thread(build)
     places = {provider: _place(folder / provider) for provider in providers}
     for provider, place in places.items():
-        await install(client, [_definition(one, place) for one in _documents(*built.definitions(provider))])
+        await install(client, [_definition(one, place) for one in built.definitions(provider)])
     configurations: list[Document] = []
     guard = Guard(folder)
     running = {name: _process(built, name, place, kubeconfig, folder, flags) for name, place in places.items()}
@@ -73,7 +70,7 @@ async def managers(
             await process.start()
         for provider, process in running.items():
             await process.wait_ready(_PATIENCE)
-            for document in _documents(built.webhooks(provider)):
+            for document in built.webhooks(provider):
                 configurations.append(_configuration(document, provider, places[provider]))
                 await client.apply(configurations[-1], force=True)
         yield running
@@ -82,10 +79,6 @@ async def managers(
         for process in running.values():
             await process.stop()
         guard.release()
-
-
-def _documents(*files: Path) -> list[Document]:
-    return [document for file in files for document in read_documents(file) if document]
 
 
 def _place(folder: Path) -> _Place:
