@@ -1,7 +1,8 @@
 """Draft: an object that a reconcile changes as it goes. What has changed is written as the smallest patches.
 
 Metadata and spec go in one patch, the status in another. A merge patch replaces a list as a whole, so one that changes
-a list is refused by the server if the object is no longer as it was read; the reconcile is then tried again.
+a list is refused by the server if the object is no longer as it was read; the reconcile is then tried again. So is one
+of the status: an overloaded server may carry out a request long after it was given up, when newer ones have been made.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Draft(Generic[R]):
         changes = diff(self._before.get("status", {}), after)
         if not changes:
             return
-        written = await self._patch({"status": changes}, subresource="status")
+        written = await self._patch({"status": changes}, subresource="status", locked=True)
         self.obj.metadata.resource_version = written.metadata.resource_version
         self._before["metadata"]["resourceVersion"] = written.metadata.resource_version
         self._before["status"] = after

@@ -28,7 +28,7 @@ from kapstan.runtime.manager import Manager
 from kapstan.runtime.options import ManagerOptions
 from kapstan.testing import Environment
 
-from .faults import Faults, Plan
+from .faults import Faults
 
 PATIENCE = 200.0  # seconds
 NAME = "c"
@@ -51,19 +51,20 @@ class Life:
     # --- Managers ---------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def managed(self, plan: Plan) -> AsyncIterator[None]:
-        """Managers look after the cluster inside the block, one after the other."""
+    async def managed(self, trouble: Callable[[], Faults]) -> AsyncIterator[None]:
+        """Managers look after the cluster inside the block, one after the other, each with its own troubles."""
         async with asyncio.TaskGroup() as group:
-            following, managers = group.create_task(self._count_machines()), group.create_task(self._succession(plan))
+            following = group.create_task(self._count_machines())
+            managers = group.create_task(self._succession(trouble))
             try:
                 yield
             finally:
                 managers.cancel()
                 following.cancel()
 
-    async def _succession(self, plan: Plan) -> None:
+    async def _succession(self, trouble: Callable[[], Faults]) -> None:
         while True:
-            faults = Faults(plan)
+            faults = trouble()
             async with asyncio.TaskGroup() as group:
                 process = group.create_task(self._process(faults))
                 try:

@@ -12,7 +12,7 @@ from kapstan.client.transport import Request
 from kapstan.cluster.management import KINDS
 from kapstan.testing import Environment
 
-from .faults import Fault, Plan, never
+from .faults import Fault, Faults, Overload, Plan, never
 from .life import NEW, Life
 
 WRITES = 100  # at which a fault is tried
@@ -34,9 +34,9 @@ async def life(embedded: Environment, tmp_path: Path) -> Life:
     return Life(embedded, await embedded.namespace(), tmp_path)
 
 
-async def live(life: Life, plan: Plan) -> None:
+async def live(life: Life, plan: Plan | Faults) -> None:
     """Provisioning, scaling both ways, a rollout, the end: and at no moment more machines than there may be."""
-    async with life.managed(plan):
+    async with life.managed(lambda: plan if isinstance(plan, Faults) else Faults(plan)):
         await life.create(workers=2)
         await life.settled(2)
         assert life.most == 2
@@ -50,6 +50,9 @@ async def live(life: Life, plan: Plan) -> None:
         assert life.most == 3
         await life.delete()
         await life.gone()
+        if isinstance(plan, Overload):
+            await plan.settle()
+            await life.gone()
 
 
 async def test_a_life_without_faults(life: Life) -> None:
@@ -70,7 +73,7 @@ async def test_a_life_without_faults(life: Life) -> None:
 )
 async def test_managers_that_die_after_a_few_writes(life: Life, fault: Fault, every: int) -> None:
     """One follows the other; each takes the cluster a little further."""
-    await live(life, lambda number, request: fault if number >= every else None)  # a refused write kills nobody
+    await live(life, lambda number, request: fault if number >= every else None)
     assert life.deaths > 1
 
 
@@ -108,3 +111,14 @@ async def test_objects_are_made_but_the_manager_never_hears_of_it(life: Life) ->
 
 async def test_every_third_answer_is_lost(life: Life) -> None:
     await live(life, lambda number, request: Fault.ANSWER_LOST if number % 3 == 0 else None)
+
+
+@pytest.mark.parametrize(
+    ("seed", "chance"), [(1, 0.08), *(pytest.param(seed, 0.2, marks=pytest.mark.slow) for seed in range(2, 11))]
+)
+async def test_an_overloaded_api_server(life: Life, seed: int, chance: float) -> None:
+    """Requests go wrong in one way or another, also after the manager has given up on them, and the caches lag behind.
+    Machines and their computers still come in pairs."""
+    overload = Overload(seed, chance=chance)
+    await live(life, overload)
+    assert overload.faults > 10

@@ -25,5 +25,7 @@ def add_simulated_infrastructure(manager: Manager, clusters: ClusterCache | None
         clusters = ClusterCache(manager.client, metrics=manager.metrics)
         manager.add(clusters)
     computers = Computers(clusters)
-    manager.add(computers, SimulatedClusterReconciler(), SimulatedMachineTemplateReconciler())
+    manager.add(computers)
+    add_controller(manager, SimulatedClusterReconciler())
     add_controller(manager, SimulatedMachineReconciler(manager.client, clusters, computers))
+    add_controller(manager, SimulatedMachineTemplateReconciler())
