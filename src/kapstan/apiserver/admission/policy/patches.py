@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kapstan.apiserver.builtin import facts
 from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry import errors
 from kapstan.apiserver.registry.managed import field_manager
@@ -14,7 +13,7 @@ from kapstan.apiserver.schema.cel.library.mutation import OBJECT, MadeObject, Op
 from kapstan.apiserver.schema.cel.values import EvaluationError
 from kapstan.apiserver.strategy.typed import shape, struct_of
 from kapstan.machinery.apply.merging import merge
-from kapstan.machinery.apply.types import Atom, TypedError, compile_type
+from kapstan.machinery.apply.types import Atom, TypedError
 from kapstan.machinery.apply.validation import validate
 from kapstan.machinery.errors import APIError, BadRequest
 from kapstan.machinery.golang import quote
@@ -24,6 +23,8 @@ from kapstan.machinery.patch import TestFailed, apply_json_patch
 __all__ = ("PatchFailed", "Target")
 
 Object = dict[str, Any]
+
+_UNTYPED = "error applying patch: failed to convert patch object to typed object"
 
 
 class PatchFailed(Exception):
@@ -42,11 +43,13 @@ class Target:
         _check_places(value)
         patch = {**_json(value), "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
         atom = self._type()
+        problems = list(_nulls(atom, patch, ""))
         try:
             validate(atom, patch)
         except TypedError as error:
-            why = f"failed to convert patch object to typed object: {error}"
-            raise PatchFailed(f"error applying patch: {why}") from None
+            problems.append(str(error))
+        if problems:
+            raise PatchFailed(f"{_UNTYPED}: {problems[0]}")
         if atomics := list(_atomics(atom, patch, "")):
             why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomics)}"
             raise PatchFailed(f"error applying patch: invalid ApplyConfiguration: {why}")
@@ -78,10 +81,11 @@ class Target:
         return patched
 
     def _type(self) -> Atom:
-        if self._gvk == self._kind.gvk:
-            return field_manager(self._kind).type
-        name = facts.definition_name(*self._gvk)
-        return compile_type(facts.definitions().schema(name) if name is not None else None)
+        """What applied parts are checked against. Subresources with kinds of their own are published without one."""
+        if self._gvk != self._kind.gvk:
+            group, version, name = self._gvk
+            raise PatchFailed(f"{_UNTYPED}: no corresponding type for {group}/{version}, Kind={name}")
+        return field_manager(self._kind).type
 
     def _shape(self, obj: Object) -> list[str]:
         """Give it its shape and its defaults; what was unknown."""
@@ -117,6 +121,20 @@ def _document(operation: Operation) -> Object:
             _check_places(fields["value"])
         found["value"] = _json(fields["value"])
     return found
+
+
+def _nulls(atom: Atom, value: Any, path: str) -> Iterator[str]:
+    """Where an expression made null, which stands for nothing that could be applied."""
+    if value is None:
+        if atom.map is not None or atom.list is not None:
+            yield f"{path}: expected {'map' if atom.map is not None else 'list'}, got &{{NULL_VALUE}}"
+        elif atom.scalar is not None and atom.scalar.name == "numeric":
+            yield f"{path}: expected numeric (int or float), got structpb.NullValue"
+    elif isinstance(value, dict) and atom.map is not None:
+        for name, item in value.items():
+            part = atom.map.fields.get(name) or atom.map.element
+            if part is not None:
+                yield from _nulls(part, item, f"{path}.{name}")
 
 
 def _atomics(atom: Atom, value: Any, path: str) -> Iterator[str]:

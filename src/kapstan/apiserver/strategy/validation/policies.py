@@ -203,20 +203,18 @@ def _mutable(rules: Sequence[Object], path: Path) -> Rules:
 def _mutation(mutation: Object, path: Path, compiler: PolicyCompiler) -> Rules:
     kind = mutation.get("patchType", "")
     yield from one_of(kind, path.child("patchType"), ("ApplyConfiguration", "JSONPatch"))
-    for one, (field, type) in _PATCHES.items():
-        if kind not in _PATCHES:
-            continue
-        if one != kind and mutation.get(field) is not None:
-            detail = f"must not be specified when patchType is {kind}"
-            yield FieldError.invalid(path.child(field), f"{{{field}}}", detail)
-        elif one == kind and mutation.get(field) is None:
-            yield FieldError.required(path.child(field), f"must be specified when patchType is {kind}")
-        elif one == kind:
-            expression, at = mutation[field].get("expression", "").strip(), path.child(field, "expression")
-            if expression:
-                yield from compiles(compiler.mutation(expression, type), at)
-            else:
-                yield FieldError.required(at)
+    if kind not in _PATCHES:
+        return
+    (field, type), (other, _) = _PATCHES[kind], next(found for name, found in _PATCHES.items() if name != kind)
+    if mutation.get(field) is None:
+        yield FieldError.required(path.child(field), f"must be specified when patchType is {kind}")
+    elif expression := mutation[field].get("expression", "").strip():
+        yield from compiles(compiler.mutation(expression, type), path.child(field, "expression"))
+    else:
+        yield FieldError.required(path.child(field, "expression"))
+    if mutation.get(other) is not None:
+        detail = f"must not be specified when patchType is {kind}"
+        yield FieldError.invalid(path.child(other), f"{{{other}}}", detail)
 
 
 # Bindings -------------------------------------------------------------------------------------------------------------
