@@ -193,7 +193,7 @@ def test_dependents_and_namespaces_go_away(server: Server) -> None:
 
 
 def test_a_port_in_use_is_told_in_a_sentence(programs: Path, certificates: Path, server: Server) -> None:
-    command = [programs / "kube-apiserver", *flags(certificates, server.port)]
+    command = [str(programs / "kube-apiserver"), *flags(certificates, server.port)]
     said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert said.returncode == 1
     assert said.stderr.startswith(f"kube-apiserver (kapstan): cannot listen on 127.0.0.1:{server.port}")
