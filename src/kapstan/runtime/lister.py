@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from kapstan.client.interface import Kind, Selector
@@ -46,7 +47,18 @@ def label_selector(selector: Selector) -> label_selectors.Selector:
     """A label selector from either of its written forms."""
     if not selector:
         return label_selectors.EVERYTHING
-    return label_selectors.parse(selector) if isinstance(selector, str) else label_selectors.from_labels(selector)
+    return _parsed(selector) if isinstance(selector, str) else _of_labels(tuple(selector.items()))
+
+
+# Controllers ask for the same few again and again.
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> label_selectors.Selector:
+    return label_selectors.parse(text)
+
+
+@lru_cache(maxsize=1024)
+def _of_labels(labels: tuple[tuple[str, str], ...]) -> label_selectors.Selector:
+    return label_selectors.from_labels(dict(labels))
 
 
 def field_selector(selector: Selector) -> field_selectors.Selector:

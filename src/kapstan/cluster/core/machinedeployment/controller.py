@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachineSet
+from kapstan.cluster.core.clusterindex import ClusterIndex
 from kapstan.cluster.core.external import DEFINITIONS, Providers
 from kapstan.cluster.core.machinedeployment.deletion import delete_deployment
 from kapstan.cluster.core.machinedeployment.plan import has_heard
@@ -71,6 +72,7 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment]):
     def __init__(self, client: CachedClient) -> None:
         self._providers = Providers(client, MachineDeployment, lambda found: references_of(found.spec.template))
         self._informers = client.cache.factory
+        self._index = ClusterIndex(self._informers.shared(MachineDeployment))
         self._kept: dict[str, frozenset[str]] = {}
 
     async def reconcile(self, deployment: MachineDeployment) -> Outcome:
@@ -123,8 +125,7 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment]):
 
     @watches(Cluster, when=_is_paused_now)
     def deployments_of_cluster(self, cluster: Cluster) -> Iterable[ObjectKey]:
-        found = self._informers.shared(MachineDeployment).store.select(cluster.namespace)
-        return [one.key for one in found if one.decode(MachineDeployment).spec.cluster_name == cluster.name]
+        return self._index.of(cluster.key)
 
 
 def _selects(deployment: MachineDeployment, machine_set: MachineSet) -> bool:

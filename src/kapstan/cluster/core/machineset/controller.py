@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachineSet
+from kapstan.cluster.core.clusterindex import ClusterIndex
 from kapstan.cluster.core.external import DEFINITIONS, Providers
 from kapstan.cluster.core.machineset.creation import complete_machines
 from kapstan.cluster.core.machineset.deletion import delete_set
@@ -71,6 +72,7 @@ class MachineSetReconciler(Reconciler[MachineSet]):
     def __init__(self, client: CachedClient) -> None:
         self._providers = Providers(client, MachineSet, lambda found: references_of(found.spec.template))
         self._informers = client.cache.factory
+        self._index = ClusterIndex(self._informers.shared(MachineSet))
         self._memory = Memory()
 
     async def reconcile(self, machine_set: MachineSet) -> Outcome:
@@ -128,8 +130,7 @@ class MachineSetReconciler(Reconciler[MachineSet]):
 
     @watches(Cluster, when=_concerns_sets)
     def sets_of_cluster(self, cluster: Cluster) -> Iterable[ObjectKey]:
-        found = self._informers.shared(MachineSet).store.select(cluster.namespace)
-        return [one.key for one in found if one.decode(MachineSet).spec.cluster_name == cluster.name]
+        return self._index.of(cluster.key)
 
     @watches(MachineDeployment, when=generation_changed | annotation_changed)
     def sets_of_deployment(self, deployment: MachineDeployment) -> Iterable[ObjectKey]:

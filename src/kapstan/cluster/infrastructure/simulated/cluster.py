@@ -75,10 +75,11 @@ class SimulatedClusterReconciler(Reconciler[SimulatedCluster]):
         return [ObjectKey(cluster.namespace, ref.name)] if ref is not None and ours else []
 
     @watches(SimulatedMachine, when=lambda change: change.new is None)
-    async def waiting_for(self, machine: SimulatedMachine) -> Iterable[ObjectKey]:
-        """With its last computer gone, an infrastructure can go."""
-        going = await self.client.list(SimulatedCluster, machine.namespace)
-        return [one.key for one in going if one.deleting]
+    def waiting_for(self, machine: SimulatedMachine) -> Iterable[ObjectKey]:
+        """With its last computer gone, an infrastructure can go; none that carries the label of another cluster."""
+        name = machine.metadata.labels.get(labels.CLUSTER_NAME)
+        found = self.client.cache.factory.shared(SimulatedCluster).store.select(machine.namespace)
+        return [one.key for one in found if one.deleting and one.labels.get(labels.CLUSTER_NAME, name) == name]
 
 
 async def _is_held(draft: Draft[SimulatedCluster]) -> bool:
