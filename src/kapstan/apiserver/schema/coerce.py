@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from kapstan.apiserver.schema.formats.times import SECOND, format_rfc3339, parse_rfc3339
+from kapstan.apiserver.schema.formats.times import to_seconds
 from kapstan.machinery.schema import Schema
 from kapstan.machinery.validation import FieldError, Path
 
@@ -154,7 +154,7 @@ def _decode_time(value: Any) -> str:
     if type(value) is not str:
         raise InvalidMetadata(f"json: cannot unmarshal {_JSON_KINDS[type(value)]} into Go value of type string")
     try:
-        return format_rfc3339(parse_rfc3339(value) // SECOND * SECOND)
+        return to_seconds(value)
     except ValueError as error:
         raise InvalidMetadata(str(error)) from None
 

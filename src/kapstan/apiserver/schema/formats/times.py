@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from functools import lru_cache
 
 from kapstan.machinery.golang import quote
 
@@ -23,6 +24,7 @@ __all__ = (
     "parse_duration",
     "parse_go_duration",
     "parse_rfc3339",
+    "to_seconds",
 )
 
 SECOND = 1_000_000_000
@@ -236,3 +238,9 @@ def format_rfc3339(nanoseconds: int) -> str:
     year, month, day, hour, minute, second, nanosecond = civil(nanoseconds)
     fraction = f".{nanosecond:09d}".rstrip("0") if nanosecond else ""
     return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}{fraction}Z"
+
+
+@lru_cache(maxsize=8192)
+def to_seconds(text: str) -> str:
+    """An RFC 3339 time as meta/v1 writes it: in UTC, to the second. Objects carry the same few from write to write."""
+    return format_rfc3339(parse_rfc3339(text) // SECOND * SECOND)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from kapstan.apiserver.schema.formats.times import SECOND, format_rfc3339, parse_rfc3339
+from kapstan.apiserver.schema.formats.times import SECOND, format_rfc3339, parse_rfc3339, to_seconds
 from kapstan.apiserver.strategy.typed.mismatch import Mismatch
 from kapstan.machinery.golang import quote
 from kapstan.machinery.quantity import Quantity
@@ -98,7 +98,7 @@ def _illegal_byte(data: bytes) -> int:
 def _time(value: Any, unknown: list[str]) -> str:
     if type(value) is not str:
         raise Mismatch(value, "string")
-    return format_rfc3339(parse_rfc3339(value) // SECOND * SECOND)
+    return to_seconds(value)
 
 
 def _micro_time(value: Any, unknown: list[str]) -> str:
