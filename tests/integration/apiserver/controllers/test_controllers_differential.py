@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.apiserver.controllers import limits, quotas
+from tests.integration.apiserver.controllers import limits, quotas, storage
 from tests.integration.apiserver.strategy.conftest import Both
 from tests.unit.apiserver.strategy.asking import Server, normal
 
@@ -199,6 +199,7 @@ async def service_range(server: Server) -> list[Any]:
     found["metadata"].pop("finalizers", None)  # kube-controller-manager protects ranges that are in use
     for condition in found["status"]["conditions"]:
         condition.pop("lastTransitionTime")
+        condition.pop("message")  # which kube-controller-manager words otherwise, sooner or later
     return [content(found)]
 
 
@@ -214,6 +215,7 @@ STORIES = (
     service_range,
     *quotas.STORIES,
     *limits.STORIES,
+    *storage.STORIES,
 )
 
 
