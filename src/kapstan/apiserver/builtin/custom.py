@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kapstan.apiserver.builtin import facts
+from kapstan.apiserver.builtin.descriptions import API_VERSION, KIND, METADATA
 from kapstan.apiserver.builtin.operations import schema_reference
 
 __all__ = ("custom_definition_name", "custom_schemas", "schema_name")
@@ -87,7 +88,7 @@ def _name_both_types(part: dict[str, Any]) -> None:
 
 def _object_properties(metadata: str) -> dict[str, Any]:
     return {
-        "apiVersion": {"type": "string"},
-        "kind": {"type": "string"},
-        "metadata": {"allOf": [schema_reference(_META + metadata)]},
+        "apiVersion": {"type": "string", "description": API_VERSION},
+        "kind": {"type": "string", "description": KIND},
+        "metadata": {"allOf": [schema_reference(_META + metadata)], "description": METADATA},
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kapstan.apiserver.builtin import facts
+from kapstan.apiserver.builtin.descriptions import described
 from kapstan.apiserver.builtin.operations import group_version_paths
 
 __all__ = ("document", "openapi", "referenced")
@@ -35,7 +36,7 @@ def document(
     """A document with these paths, these schemas, and all built-in schemas that either refers to."""
     known = {**facts.definition_sources(), **schemas}
     names = referenced([paths, schemas], known) | schemas.keys()
-    components = {name: _in_group(name, known[name], group, version) for name in sorted(names)}
+    components = {name: described(name, _in_group(name, known[name], group, version)) for name in sorted(names)}
     return {
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": facts.kubernetes_version().lstrip("v").rpartition(".")[0]},
