@@ -26,11 +26,11 @@ class CustomIntake:
         self._schema = schema
         self._scale = scale
 
-    def shape(self, obj: Object) -> list[str]:
+    def shape(self, obj: Object, *, applied: bool = False) -> list[str]:
         try:
             metadata, unknown = decode_object_meta(obj.get("metadata"))
             obj["metadata"] = metadata
-            found = [f"metadata.{path}" for path in unknown] + self._schema.prune(obj)
+            found = [f"metadata.{path}" for path in unknown] + self._schema.prune(obj, nulls=not applied)
         except InvalidMetadata as error:
             raise BadRequest(str(error)) from error
         self._schema.default(obj)

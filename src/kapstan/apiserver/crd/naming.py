@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from kapstan.apiserver.crd.approval import approval
+from kapstan.apiserver.crd.bundle import has_valid_bundle
 from kapstan.apiserver.crd.definition import condition, is_true
 from kapstan.machinery.golang import quote
 
-__all__ = ("accept_names", "set_condition")
+__all__ = ("accept_names", "set_condition", "tell_approval")
 
 Object = dict[str, Any]
 
@@ -59,15 +61,25 @@ def accept_names(crd: Object, others: Iterable[Object], now: str) -> None:
     _establish(crd, now)
 
 
+def tell_approval(crd: Object, now: str) -> None:
+    """In Kubernetes' own groups, say whether the definition was approved."""
+    found = approval(crd)
+    if found is not None:
+        set_condition(crd, "KubernetesAPIApprovalPolicyConformant", *found, now)
+
+
 def _establish(crd: Object, now: str) -> None:
     """Once established, a definition stays so."""
     if is_true(crd, "Established"):
         return
-    if is_true(crd, "NamesAccepted"):
+    if not is_true(crd, "NamesAccepted"):
+        set_condition(crd, "Established", "False", "NotAccepted", "not all names are accepted", now)
+    elif not has_valid_bundle(crd):
+        message = "The conversion webhook CABundle is invalid"
+        set_condition(crd, "Established", "False", "InvalidCABundle", message, now)
+    else:
         message = "the initial names have been accepted"
         set_condition(crd, "Established", "True", "InitialNamesAccepted", message, now)
-    else:
-        set_condition(crd, "Established", "False", "NotAccepted", "not all names are accepted", now)
 
 
 def _complaint(wanted: Any, accepted: Any, taken: set[str]) -> str:

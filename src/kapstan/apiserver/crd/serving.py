@@ -16,7 +16,7 @@ from kapstan.apiserver.crd.conversion import webhook_converter
 from kapstan.apiserver.crd.definition import CRDS, is_established, kinds_of
 from kapstan.apiserver.crd.definitions import CLEANUP
 from kapstan.apiserver.crd.finalization import finalize
-from kapstan.apiserver.crd.naming import accept_names
+from kapstan.apiserver.crd.naming import accept_names, tell_approval
 from kapstan.apiserver.registry.managed import field_manager
 from kapstan.apiserver.registry.objects import decode, record, same
 from kapstan.apiserver.storage.interface import Event, Record, WriteConflict
@@ -101,6 +101,7 @@ class CustomResources:
         await self.update_status(metadata["name"], self._accept)
 
     def _accept(self, crd: Object) -> None:
+        tell_approval(crd, _now())
         if crd["spec"]["names"] == (crd.get("status") or {}).get("acceptedNames") and is_established(crd):
             return
         accept_names(crd, self._others(crd), _now())

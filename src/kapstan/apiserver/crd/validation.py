@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from kapstan.apiserver.crd.approval import ANNOTATION, approval
+from kapstan.apiserver.crd.bundle import bundle_complaint, has_valid_bundle
 from kapstan.apiserver.crd.definition import is_established
 from kapstan.apiserver.schema.structural import validate_schemas
 from kapstan.machinery.names import dns1035_label_errors, dns1123_subdomain_errors
@@ -28,10 +30,11 @@ def validate_definition(crd: Object, old: Object | None = None) -> list[FieldErr
     errors += _version_errors(spec)
     errors += validate_schemas(spec, (old or {}).get("spec"))
     errors += _name_errors(spec.get("names") or {}, _SPEC.child("names"))
-    errors += _conversion_errors(spec.get("conversion") or {}, _SPEC.child("conversion"))
+    may_be_invalid = old is None or not is_established(old) or not has_valid_bundle(old)
+    errors += _conversion_errors(spec.get("conversion") or {}, _SPEC.child("conversion"), may_be_invalid)
     if old is not None:
         errors += _change_errors(crd, old)
-    return errors + _stored_version_errors(crd)
+    return errors + _stored_version_errors(crd) + _approval_errors(crd, old) + _preservation_errors(spec, old)
 
 
 def _expected_name_errors(crd: Object) -> list[FieldError]:
@@ -187,7 +190,8 @@ def _labels(at: Path, value: str, *, mixed_case: bool = False, required: bool = 
     return [FieldError.invalid(at, value, prefix + ",".join(complaints))]
 
 
-def _conversion_errors(conversion: Object, at: Path) -> list[FieldError]:
+def _conversion_errors(conversion: Object, at: Path, any_bundle: bool) -> list[FieldError]:
+    """`any_bundle`: an invalid caBundle keeps a definition from being established, and harms nobody yet."""
     errors = _one_of(at.child("strategy"), conversion.get("strategy") or "", ("None", "Webhook"))
     webhook = conversion.get("webhook")
     if conversion.get("strategy") != "Webhook":
@@ -203,6 +207,8 @@ def _conversion_errors(conversion: Object, at: Path) -> list[FieldError]:
         errors.append(FieldError.required(here, "exactly one of url or service is required"))
     elif config.get("url") is not None and not config["url"].startswith("https://"):
         errors.append(FieldError.invalid(here.child("url"), config["url"], "'https' is the only allowed URL scheme"))
+    if config is not None and not any_bundle and (complaint := bundle_complaint(config.get("caBundle") or "")):
+        errors.append(FieldError.invalid(here.child("caBundle"), config["caBundle"], complaint))
     return errors + _review_version_errors((webhook or {}).get("conversionReviewVersions") or [], at)
 
 
@@ -213,6 +219,26 @@ def _review_version_errors(versions: list[str], at: Path) -> list[FieldError]:
     if not any(version in ("v1", "v1beta1") for version in versions):
         return [FieldError.invalid(here, versions, "must include at least one of v1, v1beta1")]
     return []
+
+
+def _approval_errors(crd: Object, old: Object | None) -> list[FieldError]:
+    """Who does not touch the annotation is not bothered with it."""
+    found = approval(crd)
+    if found is None or (old is not None and (before := approval(old)) and before.reason == found.reason):
+        return []
+    at = Path("metadata", "annotations").key(ANNOTATION)
+    if found.reason == "MissingAnnotation":
+        return [FieldError.required(at, found.message)]
+    if found.reason == "InvalidAnnotation":
+        return [FieldError.invalid(at, crd["metadata"]["annotations"][ANNOTATION], found.message)]
+    return []
+
+
+def _preservation_errors(spec: Object, old: Object | None) -> list[FieldError]:
+    if not spec.get("preserveUnknownFields") or (old is not None and old["spec"].get("preserveUnknownFields")):
+        return []
+    detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+    return [FieldError.invalid(_SPEC.child("preserveUnknownFields"), True, detail)]
 
 
 def _change_errors(crd: Object, old: Object) -> list[FieldError]:

@@ -64,7 +64,7 @@ async def _apply(request: Request, config: Any, complaints: list[str]) -> Outcom
 
     async def change(old: Object | None) -> Object:
         # Shaping changes what it is given; the next attempt, and the field manager, need the configuration as it came.
-        new = _shaped(request, clone(managed.apply(request, old, config)), None)
+        new = _shaped(request, clone(managed.apply(request, old, config)))
         if complaints and options.field_validation == "Strict":
             lines = "\n  ".join(complaints)
             raise BadRequest(
@@ -102,18 +102,20 @@ def _shown(patch_type: PatchType, body: Any, patched: Object) -> str:
     return format_value(body) if patch_type == _STRATEGIC else to_json(patched)
 
 
-def _shaped(request: Request, obj: Object, complaints: list[str] | None, shown: Callable[[], str] = str) -> Object:
+def _shaped(
+    request: Request, obj: Object, complaints: list[str] | None = None, shown: Callable[[], str] = str
+) -> Object:
     """The patched object, as its schema sees it: what a patch adds must fit as if it had been sent whole.
 
-    `shown` says what a refusal shows of it. Without `complaints` nothing is said of unknown fields: those of a
-    configuration that is applied are known to the field manager, or dropped in silence.
+    `shown` says what a refusal shows of it. Without `complaints` it comes from a configuration that was applied,
+    and nothing is said of unknown fields: they are known to the field manager, or dropped in silence.
     """
     kind = request.kind
     metadata_of(obj)
     try:
         if (obj.get("apiVersion"), obj.get("kind")) != (kind.gvk.api_version, kind.gvk.kind):
             raise wrong_type(request, str(obj.get("apiVersion")), str(obj.get("kind")), obj)
-        unknown = kind.intake.shape(obj)
+        unknown = kind.intake.shape(obj, applied=complaints is None)
     except BadRequest as error:
         raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", shown(), str(error))]) from error
     if complaints is not None:

@@ -52,13 +52,13 @@ class CustomResourceSchema:
         self._has_embedded = has_embedded(self.schema)
         self._is_unique = compile_uniqueness(self.schema)
 
-    def prune(self, obj: Object) -> list[str]:
-        """Drop what the schema does not know, and nulls that it forbids.
+    def prune(self, obj: Object, *, nulls: bool = True) -> list[str]:
+        """Drop what the schema does not know and, unless told otherwise, nulls that it forbids.
 
         Returns the paths of unknown fields, for `fieldValidation`; raises InvalidMetadata if an embedded resource's
         metadata cannot be read. The object's own metadata is left alone: see `coerce.decode_object_meta`.
         """
-        unknown = [] if self._preserve_unknown else prune(obj, self.schema)
+        unknown = [] if self._preserve_unknown else prune(obj, self.schema, nulls=nulls)
         if self._has_embedded:
             error, paths = coerce_embedded(obj, self.schema)
             if error is not None:

@@ -15,9 +15,9 @@ __all__ = ("META_FIELDS", "prune")
 META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
 
 
-def prune(value: Any, schema: Schema, *, resource_root: bool = True) -> list[str]:
-    """Drop unknown fields and forbidden nulls; returns the paths of the unknown ones, sorted."""
-    dropped: list[str] = []
+def prune(value: Any, schema: Schema, *, resource_root: bool = True, nulls: bool = True) -> list[str]:
+    """Drop unknown fields and, unless told otherwise, forbidden nulls; returns the unknown paths, sorted."""
+    dropped = _Dropped(nulls)
     if resource_root and type(value) is dict:
         _prune_object(value, schema, "", dropped, resource=True, keep=schema.preserve_unknown)
     else:
@@ -26,7 +26,15 @@ def prune(value: Any, schema: Schema, *, resource_root: bool = True) -> list[str
     return dropped
 
 
-def _prune(value: Any, schema: Schema | None, path: str, dropped: list[str], *, keep: bool = False) -> None:
+class _Dropped(list[str]):
+    """The paths of unknown fields, and whether forbidden nulls go, too."""
+
+    def __init__(self, nulls: bool) -> None:
+        super().__init__()
+        self.nulls = nulls
+
+
+def _prune(value: Any, schema: Schema | None, path: str, dropped: _Dropped, *, keep: bool = False) -> None:
     """`keep` says that the list around the value keeps what is unknown, and so does the value."""
     if schema is None:
         if not keep:
@@ -44,7 +52,7 @@ def _prune(value: Any, schema: Schema | None, path: str, dropped: list[str], *, 
 
 
 def _prune_object(
-    value: dict[str, Any], schema: Schema, path: str, dropped: list[str], *, resource: bool, keep: bool
+    value: dict[str, Any], schema: Schema, path: str, dropped: _Dropped, *, resource: bool, keep: bool
 ) -> None:
     properties, additional = schema.properties, schema.additional
     unwanted: list[str] = []
@@ -60,10 +68,11 @@ def _prune_object(
                 continue
             child = additional if isinstance(additional, Schema) else None
         elif resource and key in META_FIELDS:
-            _drop_nulls(item, child)
+            if dropped.nulls:
+                _drop_nulls(item, child)
             continue
         if item is None:
-            if _forbids_null(child):
+            if dropped.nulls and _forbids_null(child):
                 unwanted.append(key)
         elif type(item) is dict or type(item) is list:
             _prune(item, child, f"{path}.{key}" if path else key, dropped)

@@ -126,7 +126,7 @@ _SHOWN = re.compile(r'(?<=Invalid value: ")\{.*\}(?=": )')
 def _comparable(value: Any) -> Any:
     """With managers in an order that does not depend on the second in which they wrote."""
     if isinstance(value, str):
-        return _SHOWN.sub("<patched>", value)
+        return _SHOWN.sub("<patched>", _typed_errors(value))
     if isinstance(value, dict):
         found = {name: _comparable(item) for name, item in value.items()}
         if isinstance(managers := found.get("managedFields"), list):
@@ -135,6 +135,16 @@ def _comparable(value: Any) -> Any:
             found["details"]["causes"], found["message"] = sorted(causes, key=str), "<of several causes>"
         return found
     return [_comparable(item) for item in value] if isinstance(value, list) else value
+
+
+def _typed_errors(text: str) -> str:
+    """Why a configuration has not the type: Go goes through maps as it likes, and stops at what is not declared."""
+    head, several, causes = text.partition(": errors:\n")
+    if not several:
+        return text
+    lines = sorted(causes.splitlines())
+    undeclared = [line for line in lines if line.endswith(": field not declared in schema")]
+    return f"{head}: {undeclared[0].strip()}" if undeclared else head + several + "\n".join(lines)
 
 
 def _manager(entry: Object) -> tuple[str, ...]:

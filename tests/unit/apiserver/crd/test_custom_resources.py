@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import copy
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +16,7 @@ from kapstan.apiserver.request import ListOptions
 from kapstan.apiserver.server import EmbeddedServer
 from kapstan.machinery.errors import BadRequest, Conflict, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
 from kapstan.machinery.gvk import GroupVersionKind
+from kapstan.machinery.pki import new_ca
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 WIDGET = GroupVersionKind("example.com", "v1", "Widget")
@@ -120,6 +122,70 @@ async def test_names_that_are_taken_are_not_accepted(widgets: API) -> None:
     assert conditions(found)["Established"] == ("False", "NotAccepted")
     with pytest.raises(NotFound):
         await widgets.list(GroupVersionKind("example.com", "v1", "Gadget"))
+
+
+def webhook(ca_bundle: str) -> dict[str, Any]:
+    config = {"service": {"namespace": "default", "name": "hook"}, "caBundle": ca_bundle}
+    return {"strategy": "Webhook", "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"]}}
+
+
+NO_PEM = base64.b64encode(b"no certificate").decode()
+
+
+async def test_a_definition_with_an_invalid_bundle_is_not_established(api: API) -> None:
+    await api.create(definition(conversion=webhook(NO_PEM)))
+    found = await api.get(CRD, "widgets.example.com")
+    assert conditions(found)["Established"] == ("False", "InvalidCABundle")
+    found["spec"]["conversion"] = webhook(base64.b64encode(new_ca("hook").cert_pem).decode())
+    await api.update(found)
+    found = await api.get(CRD, "widgets.example.com")
+    assert conditions(found)["Established"] == ("True", "InitialNamesAccepted")
+
+
+async def test_an_established_definition_may_not_get_an_invalid_bundle(widgets: API) -> None:
+    found = await widgets.get(CRD, "widgets.example.com")
+    found["spec"]["conversion"] = webhook(NO_PEM)
+    with pytest.raises(Invalid, match="unable to load root certificates: unable to parse bytes as PEM block"):
+        await widgets.update(found)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "condition"),
+    [
+        ("https://github.com/kubernetes/kubernetes/pull/1", ("True", "ApprovedAnnotation")),
+        ("unapproved, experimental", ("False", "UnapprovedAnnotation")),
+    ],
+)
+async def test_groups_of_kubernetes_say_whether_they_are_approved(
+    api: API, annotation: str, condition: tuple[str, str]
+) -> None:
+    made = definition(group="example.k8s.io")
+    made["metadata"]["annotations"] = {"api-approved.kubernetes.io": annotation}
+    await api.create(made)
+    found = await api.get(CRD, made["metadata"]["name"])
+    assert conditions(found)["KubernetesAPIApprovalPolicyConformant"] == condition
+
+
+@pytest.mark.parametrize(("annotation", "type"), [(None, "Required value"), ("looks good", "Invalid value")])
+async def test_groups_of_kubernetes_need_an_approval(api: API, annotation: str | None, type: str) -> None:
+    made = definition(group="example.k8s.io")
+    made["metadata"]["annotations"] = {"api-approved.kubernetes.io": annotation} if annotation else {}
+    with pytest.raises(Invalid, match=rf"metadata.annotations\[api-approved.kubernetes.io\]: {type}"):
+        await api.create(made)
+
+
+async def test_unknown_fields_are_preserved_by_schemas_only(api: API) -> None:
+    with pytest.raises(Invalid, match=r"spec.preserveUnknownFields: Invalid value: true: cannot set to true"):
+        await api.create(definition(preserveUnknownFields=True))
+
+
+async def test_null_is_refused_where_it_is_applied_and_dropped_where_it_is_sent(widgets: API) -> None:
+    """Who applies says what there shall be; to clear a field, one leaves it out."""
+    sent = await widgets.create(widget(spec={"size": 3, "replicas": None, "colour": None}))
+    assert sent["spec"] == {"size": 3, "colour": "red"}
+    applied = widget(spec={"size": 3, "replicas": None})
+    with pytest.raises(Invalid, match=r'spec.replicas: Invalid value: "null"'):
+        await widgets.apply(applied)
 
 
 async def test_objects_are_defaulted_pruned_and_validated(widgets: API) -> None:
