@@ -26,6 +26,7 @@ Object = dict[str, Any]
 
 _MOST_KINDS = 10
 _TEXT = compile_schema({"type": "string"})
+_EMPTY = compile_schema({"type": "object"})
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
@@ -81,30 +82,41 @@ def _params(spec: Object, kinds: KindTable) -> Type | None:
 
 
 def _type(kind: ServedKind) -> Type:
-    schema = _complete(kind.schema) if kind.custom else kind.schema
-    if _is_recursive(schema, ()):
-        return types.DYN
+    schema = _finite(_complete(kind.schema) if kind.custom else kind.schema, ())
     found = schema_type(schema, kind.gvk.kind, resource_root=True)
     return found.type if found is not None else types.DYN
 
 
 def _complete(schema: Schema) -> Schema:
     """The schema of a custom kind as it is published: with all of the metadata."""
-    complete = Schema(schema.source)
     metadata = facts.definitions().schema(_OBJECT_META)
-    complete.properties = {**schema.properties, "apiVersion": _TEXT, "kind": _TEXT, "metadata": metadata}
-    complete.additional, complete.items = schema.additional, schema.items
-    return complete
+    named = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": metadata}
+    return _with_parts(schema, {**schema.properties, **named}, schema.items, schema.additional)
 
 
-def _is_recursive(schema: Schema, above: tuple[str, ...]) -> bool:
-    """Whether its objects may hold others of the same type; types of expressions are finite."""
+def _finite(schema: Schema, above: tuple[str, ...]) -> Schema:
+    """The same with empty objects where one would hold another of its own definition: types cannot go on forever."""
     if schema.ref:
         if schema.ref in above:
-            return True
+            return _EMPTY
         above = (*above, schema.ref)
-    parts = [*schema.properties.values(), schema.items, schema.additional]
-    return any(_is_recursive(part, above) for part in parts if isinstance(part, Schema))
+    properties = {name: _finite(part, above) for name, part in schema.properties.items()}
+    items = _finite(schema.items, above) if schema.items is not None else None
+    additional = schema.additional
+    if isinstance(additional, Schema):
+        additional = _finite(additional, above)
+    changed = items is not schema.items or additional is not schema.additional
+    if changed or any(part is not schema.properties[name] for name, part in properties.items()):
+        return _with_parts(schema, properties, items, additional)
+    return schema
+
+
+def _with_parts(
+    schema: Schema, properties: dict[str, Schema], items: Schema | None, additional: Schema | bool | None
+) -> Schema:
+    made = Schema(schema.source)
+    made.properties, made.items, made.additional = properties, items, additional
+    return made
 
 
 # Kinds ----------------------------------------------------------------------------------------------------------------
