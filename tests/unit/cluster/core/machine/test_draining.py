@@ -6,9 +6,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from kapstan.client import Client, Config
 from kapstan.cluster.api.core import Cluster, Machine, MachineDrainRule
-from kapstan.cluster.core.machine.eviction import plan
+from kapstan.cluster.core.machine.eviction import evict, plan
 from kapstan.cluster.core.machine.podfilter import Judge, rules_for
 from kapstan.k8s.core_v1 import Pod
 from kapstan.machinery.codec import convert
@@ -181,3 +184,17 @@ def test_what_holds_up_a_drain_is_told() -> None:
         "After above Pods have been removed from the Node, "
         "waiting for the following Pods to complete without eviction: ns/j",
     ]
+
+
+async def test_a_server_without_evictions_keeps_no_node_from_being_drained() -> None:
+    """The simulated clusters of Cluster API's in-memory provider have none. Its core takes any 404 as a pod's end."""
+    server = TestServer(web.Application())
+    await server.start_server()
+    try:
+        async with Client(Config(server=str(server.make_url("")))) as client:
+            evictions = plan([Judge([], now=NOW).judge(a_pod())])
+            assert [pod.name for pod in evictions.now] == ["p"]
+            await evict(client, evictions)
+            assert evictions.done
+    finally:
+        await server.close()
