@@ -14,12 +14,14 @@ from kapstan.apiserver.builtin.facts import (
 )
 from kapstan.apiserver.builtin.openapi import document, openapi
 from kapstan.apiserver.builtin.operations import group_version_paths, resource_paths
+from kapstan.apiserver.builtin.swagger import custom_definitions, path_item, swagger
 
 __all__ = (
     "GroupVersion",
     "Resource",
     "Subresource",
     "custom_definition_name",
+    "custom_definitions",
     "custom_schemas",
     "definition_name",
     "definitions",
@@ -29,7 +31,9 @@ __all__ = (
     "group_versions",
     "kubernetes_version",
     "openapi",
+    "path_item",
     "resource_paths",
     "resources",
     "schema_name",
+    "swagger",
 )

@@ -37,10 +37,14 @@ def custom_schemas(
     *,
     list_kind: str = "",
     selectable_fields: Sequence[str] = (),
+    older: bool = False,
 ) -> dict[str, dict[str, Any]]:
-    """The schemas of a kind and its list by definition name; `selectable_fields` are JSON paths (`.spec.colour`)."""
+    """The schemas of a kind and its list by definition name; `selectable_fields` are JSON paths (`.spec.colour`).
+
+    `older` is for OpenAPI v2, which knows no alternatives.
+    """
     list_kind = list_kind or f"{kind}List"
-    own: dict[str, Any] = _completed(schema) if schema is not None else {"type": "object"}
+    own: dict[str, Any] = _completed(schema, older) if schema is not None else {"type": "object"}
     if schema is not None:
         own["properties"] = {**own.get("properties", {}), **_object_properties("ObjectMeta")}
     items = {"type": "array", "items": schema_reference(custom_definition_name(group, version, kind))}
@@ -59,19 +63,20 @@ def custom_schemas(
     return found
 
 
-def _completed(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _completed(schema: Mapping[str, Any], older: bool) -> dict[str, Any]:
     """A copy in which embedded resources name their metadata and int-or-string values their two types."""
     part = dict(schema)
     for keyword in ("items", "additionalProperties"):
         if isinstance(part.get(keyword), Mapping):
-            part[keyword] = _completed(part[keyword])
+            part[keyword] = _completed(part[keyword], older)
     if "properties" in part:
-        part["properties"] = {name: _completed(below) for name, below in part["properties"].items()}
-    if part.get("x-kubernetes-embedded-resource"):
+        part["properties"] = {name: _completed(below, older) for name, below in part["properties"].items()}
+    loose = older and part.get("x-kubernetes-preserve-unknown-fields")
+    if part.get("x-kubernetes-embedded-resource") and not loose:
         part["properties"] = {**part.get("properties", {}), **_object_properties("ObjectMeta")}
         required = list(part.get("required", ()))
         part["required"] = required + [name for name in ("kind", "apiVersion") if name not in required]
-    if part.get("x-kubernetes-int-or-string"):
+    if part.get("x-kubernetes-int-or-string") and not older:
         _name_both_types(part)
     return part
 

@@ -1,4 +1,4 @@
-"""OpenAPI v3: an index of documents by group-version, each under a URL that changes when its content does.
+"""OpenAPI v3: an index of documents by group-version, each under a URL that changes when its content does; and v2.
 
 Documents are built when somebody asks and kept compressed. Those of built-in group-versions are shared by all logical
 clusters; one with custom kinds belongs to its cluster and lives as long as its kinds stay as they are.
@@ -32,6 +32,7 @@ class OpenAPI:
         self._hashes = {found.path.removeprefix("/"): _hash(found, kinds) for found, kinds in self._kinds.items()}
         self._paths = {found.path.removeprefix("/"): found for found in self._kinds}
         self._custom: dict[GroupVersion, bytes] = {}
+        self._swagger: tuple[bytes, str] | None = None
 
     def index(self) -> dict[str, Any]:
         """`/openapi/v3`."""
@@ -54,21 +55,39 @@ class OpenAPI:
             found = self._custom[group_version] = _compressed(self._custom_document(group_version))
         return found
 
+    def swagger(self) -> tuple[bytes, str]:
+        """The document of everything in OpenAPI v2, as compressed JSON, and its hash."""
+        if self._swagger is None:
+            body = encode(self._swagger_document())
+            compressed = gzip.compress(body, compresslevel=5, mtime=0)
+            self._swagger = compressed, hashlib.sha512(body).hexdigest().upper()
+        return self._swagger
+
     def _custom_document(self, group_version: GroupVersion) -> dict[str, Any]:
-        group, version = group_version
-        paths: dict[str, Any] = {}
         schemas: dict[str, Any] = {}
         for kind in self._kinds[group_version]:
-            paths |= builtin.resource_paths(group, version, _facts_of(kind), builtin.schema_name, custom=True)
-            schemas |= builtin.custom_schemas(
-                group,
-                version,
-                kind.gvk.kind,
-                kind.schema.source,
-                list_kind=kind.list_kind,
-                selectable_fields=[f".{path}" for path in kind.strategy.selectable_fields],
-            )
-        return builtin.document(group, version, paths, schemas)
+            schemas |= builtin.custom_schemas(*kind.gvk, kind.schema.source, **_published(kind))
+        return builtin.document(*group_version, self._paths_of(group_version), schemas)
+
+    def _swagger_document(self) -> dict[str, Any]:
+        paths: dict[str, Any] = {}
+        definitions: dict[str, Any] = {}
+        for group_version, kinds in self._kinds.items():
+            custom, found = kinds[0].custom, self._paths_of(group_version)
+            paths |= {path: builtin.path_item(item, custom=custom) for path, item in found.items()}
+            for kind in kinds:
+                if kind.custom:
+                    definitions |= builtin.custom_definitions(*kind.gvk, kind.schema.source, **_published(kind))
+        return builtin.swagger(paths, definitions, [(one.group, one.version) for one in builtin.group_versions()])
+
+    def _paths_of(self, group_version: GroupVersion) -> dict[str, Any]:
+        known = builtin.group_version(*group_version)
+        if known is not None:
+            return builtin.group_version_paths(*group_version, known.resources, builtin.definition_name)
+        paths: dict[str, Any] = {}
+        for kind in self._kinds[group_version]:
+            paths |= builtin.resource_paths(*group_version, _facts_of(kind), builtin.schema_name, custom=True)
+        return paths
 
 
 def openapi_of(kinds: KindTable) -> OpenAPI:
@@ -98,6 +117,14 @@ def _hash(group_version: GroupVersion, kinds: list[ServedKind]) -> str:
         if kind.custom:
             digest.update(encode([kind.gvk, kind.gvr, kind.verbs, sorted(kind.subresources), kind.schema.source]))
     return digest.hexdigest().upper()
+
+
+def _published(kind: ServedKind) -> dict[str, Any]:
+    """What is published of a custom kind beside its schema."""
+    return {
+        "list_kind": kind.list_kind,
+        "selectable_fields": [f".{path}" for path in kind.strategy.selectable_fields],
+    }
 
 
 def _facts_of(kind: ServedKind) -> facts.Resource:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
+import msgspec
+
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.discovery.documents import Aggregated, discover
 from kapstan.apiserver.discovery.health import HEALTH_PATHS, serve_health
@@ -29,6 +31,7 @@ _PATHS = [
     "/apis",
     "/healthz",
     "/livez",
+    "/openapi/v2",
     "/openapi/v3",
     "/openid/v1/jwks",
     "/readyz",
@@ -49,13 +52,15 @@ async def serve_path(cluster: LogicalCluster, request: HTTPRequest) -> Response:
     if parts[0] in HEALTH_PATHS:
         return serve_health(request, cluster.checks)
     if parts == ["version"]:
-        return _json(request, version_info(cluster.version))
+        return _indented(version_info(cluster.version))
     if parts[0] in ("api", "apis"):
         return _discovery(cluster, request, parts)
+    if request.path == "/openapi/v2":
+        return _swagger(request, openapi_of(cluster.kinds))
     if parts[:2] == ["openapi", "v3"]:
         return _openapi(request, openapi_of(cluster.kinds), "/".join(parts[2:]))
     if parts == [""]:
-        return _json(request, {"paths": sorted([*_PATHS, *_group_paths(cluster)])})
+        return _indented({"paths": sorted([*_PATHS, *_group_paths(cluster)])})
     return _not_found()
 
 
@@ -105,11 +110,7 @@ def _openapi(request: HTTPRequest, documents: OpenAPI, path: str) -> Response:
     current = documents.hash(path)
     if current is None:
         return _not_found()
-    accept = request.header("Accept")
-    if accept and not any(
-        (clause.type, clause.subtype) in (("application", "json"), ("application", "*"), ("*", "*"))
-        for clause in accept_clauses(accept)
-    ):
+    if not _takes_json(request):
         raise NotAcceptable("only the following media types are accepted: application/json")
     headers = {"ETag": f'"{current}"', "Vary": "Accept"}
     asked = request.query.get("hash")
@@ -119,10 +120,34 @@ def _openapi(request: HTTPRequest, documents: OpenAPI, path: str) -> Response:
         headers["Cache-Control"] = _FOREVER
     if request.header("If-None-Match") == headers["ETag"]:
         return Response(304, b"", headers=headers)
-    body = documents.document(path)
+    return _unpacked(request, documents.document(path), headers)
+
+
+def _swagger(request: HTTPRequest, documents: OpenAPI) -> Response:
+    """OpenAPI v2, which is published as JSON only: clients that want protobuf learn that by the answer."""
+    headers = {"Vary": "Accept-Encoding"}
+    if not _takes_json(request):
+        return Response(406, b"", headers=headers)
+    body, digest = documents.swagger()
+    headers["ETag"] = f'"{digest}"'
+    if request.header("If-None-Match") == headers["ETag"]:
+        return Response(304, b"", headers=headers)
+    return _unpacked(request, body, headers)
+
+
+def _takes_json(request: HTTPRequest) -> bool:
+    accept = request.header("Accept")
+    return not accept or any(
+        (clause.type, clause.subtype) in (("application", "json"), ("application", "*"), ("*", "*"))
+        for clause in accept_clauses(accept)
+    )
+
+
+def _unpacked(request: HTTPRequest, compressed: bytes, headers: dict[str, str]) -> Response:
+    """As it is kept, if the client can unpack it."""
     if "gzip" in request.header("Accept-Encoding"):
-        return Response(200, body, headers={**headers, "Content-Encoding": "gzip"})
-    return Response(200, gzip.decompress(body), headers=headers)
+        return Response(200, compressed, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(200, gzip.decompress(compressed), headers=headers)
 
 
 def _group_paths(cluster: LogicalCluster) -> set[str]:
@@ -133,6 +158,11 @@ def _group_paths(cluster: LogicalCluster) -> set[str]:
 def _json(request: HTTPRequest, document: dict[str, Any]) -> Response:
     accepted = negotiate(request, None)
     return Response(200, rendered(encode(document), accepted), accepted.content_type)
+
+
+def _indented(document: dict[str, Any]) -> Response:
+    """JSON for people, whatever the client accepts."""
+    return Response(200, msgspec.json.format(encode(document), indent=2))
 
 
 def _not_found() -> Response:

@@ -92,6 +92,32 @@ async def test_custom_kinds_are_discovered_at_once(admin: Any) -> None:
     assert found["preferredVersion"]["version"] == "v1"
 
 
+async def test_version_and_paths_are_indented_for_people(admin: Any) -> None:
+    for path, start in (
+        ("/version", b'{\n  "major": "1",\n  "minor": '),
+        ("/", b'{\n  "paths": [\n    "/.well-known/'),
+    ):
+        response, body = await admin.full("GET", path, headers={"Accept": "application/yaml"})
+        assert response.headers["Content-Type"] == "application/json"
+        assert body.startswith(start)
+        assert body.endswith(b"}")
+
+
+async def test_openapi_v2_is_one_document_that_is_known_by_its_hash(admin: Any) -> None:
+    head, body = await admin.full("GET", "/openapi/v2")
+    assert head.status == 200
+    document = json.loads(body)
+    pod = document["definitions"]["io.k8s.api.core.v1.Pod"]
+    assert pod["properties"]["spec"] == {"$ref": "#/definitions/io.k8s.api.core.v1.PodSpec"}
+    operation = document["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"]["patch"]
+    assert {"$ref": "#/parameters/dryRun"} in operation["parameters"]
+    again, _ = await admin.full("GET", "/openapi/v2", headers={"If-None-Match": head.headers["ETag"]})
+    assert again.status == 304
+    protobuf = {"Accept": "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}
+    assert (await admin("GET", "/openapi/v2", headers=protobuf))[0] == 406
+    assert (await admin("GET", "/openapi/v2/more"))[0] == 404
+
+
 async def test_openapi_documents_are_found_by_their_hash(admin: Any) -> None:
     _, index = await admin("GET", "/openapi/v3")
     url = index["paths"]["apis/apps/v1"]["serverRelativeURL"]

@@ -71,6 +71,18 @@ class Server:
             warnings = response.headers.getall("Warning", [])
         return Answer(response.status, json.loads(text), warnings)
 
+    async def negotiate(self, path: str, accept: str) -> list[Any]:
+        """How a path is answered to who accepts that, and to who has the answer already."""
+        found: list[Any] = []
+        etag = ""
+        for _ in range(2):
+            headers = {"Accept": accept, "If-None-Match": etag}
+            async with self._session.get(self._url + path, headers=headers) as response:
+                body, etag = await response.read(), response.headers.get("ETag", "")
+                type = response.headers["Content-Type"] if body else ""
+                found += [response.status, type, response.headers["Vary"], len(etag)]
+        return found
+
     def path(self, obj: Object, *more: str) -> str:
         """Where objects of a kind are, or what is below one of them."""
         kind = builtin_kinds().kind(GroupVersionKind.of(obj["apiVersion"], obj["kind"]))
