@@ -13,12 +13,15 @@ from kapstan.apiserver.admission.defaults import DefaultIngressClass, DefaultSto
 from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
 from kapstan.apiserver.admission.lifecycle import NamespaceLifecycle
 from kapstan.apiserver.admission.limits import LimitRanger
+from kapstan.apiserver.admission.placement import PodResizeValidator, PodTopologyLabels
 from kapstan.apiserver.admission.pods import DefaultTolerationSeconds, Priority
+from kapstan.apiserver.admission.podsecurity.plugin import PodSecurity
 from kapstan.apiserver.admission.policy.mutating import MutatingPolicies, PolicyMutation
 from kapstan.apiserver.admission.policy.validating import ValidatingPolicies
 from kapstan.apiserver.admission.quota.plugin import ResourceQuotaAdmission
 from kapstan.apiserver.admission.runtimeclass import RuntimeClassAdmission
 from kapstan.apiserver.admission.serviceaccount import ServiceAccountAdmission
+from kapstan.apiserver.admission.storageprotection import StorageObjectInUseProtection
 from kapstan.apiserver.admission.volumes import PersistentVolumeClaimResize
 from kapstan.apiserver.admission.webhook.client import WebhookClient
 from kapstan.apiserver.admission.webhook.conditions import Conditions
@@ -104,14 +107,18 @@ def default_plugins(storage: Storage, authorizer: ClusterAuthorizer) -> tuple[Pl
         LimitRanger(storage),
         ServiceAccountAdmission(storage),
         TaintNodesByCondition(),
+        PodSecurity(storage),
         Priority(storage),
         DefaultTolerationSeconds(),
         DefaultStorageClass(storage),
+        StorageObjectInUseProtection(),
         PersistentVolumeClaimResize(storage),
         RuntimeClassAdmission(storage),
         CertificateApproval(authorizer),
         CertificateSigning(authorizer),
         CertificateSubjectRestriction(),
         DefaultIngressClass(storage),
+        PodTopologyLabels(storage),
+        PodResizeValidator(storage),
         ResourceQuotaAdmission(storage),
     )

@@ -19,6 +19,7 @@ from kapstan.apiserver.controllers.joining import BootstrapSigner, TokenCleaner
 from kapstan.apiserver.controllers.kubernetes import ensure_service
 from kapstan.apiserver.controllers.namespaces import NamespaceController
 from kapstan.apiserver.controllers.policies import PolicyStatusController
+from kapstan.apiserver.controllers.protection import AttributesClassProtection, ClaimProtection, VolumeProtection
 from kapstan.apiserver.controllers.quotas import ResourceQuotaController
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ CONTROLLERS: Mapping[str, Callable[[LogicalCluster], Controller]] = {
     "certificatesigningrequest-controller": CertificateController,
     "disruption-controller": DisruptionController,
     "resourcequota-controller": ResourceQuotaController,
+    "persistentvolumeclaim-protection-controller": ClaimProtection,
+    "persistentvolume-protection-controller": VolumeProtection,
+    "volumeattributesclass-protection-controller": AttributesClassProtection,
     "validatingadmissionpolicy-status-controller": PolicyStatusController,
     "bootstrap-signer-controller": BootstrapSigner,
     "token-cleaner-controller": TokenCleaner,

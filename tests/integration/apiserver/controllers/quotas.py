@@ -50,6 +50,14 @@ class Namespace:
         body = await self.until(f"{self.base}/resourcequotas/{name}", counted)
         self.answers.append(body["status"])
 
+    async def gone(self, path: str) -> None:
+        """Wait until there is nothing any more."""
+        async with asyncio.timeout(60):
+            while True:
+                if (await self.server.ask("GET", path)).status == 404:
+                    return
+                await asyncio.sleep(0.05)
+
     async def until(self, path: str, fine: Any) -> Object:
         body: Object = {}
         try:
