@@ -127,14 +127,14 @@ async def _create_own(cluster: LogicalCluster) -> None:
     documents: list[dict[str, Any]] = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES
     ]
-    documents.append(
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
-            "data": {"client-ca-file": cluster.credentials.client_authorities.decode()},
-        }
-    )
+    data = {
+        "extension-apiserver-authentication": {"client-ca-file": cluster.credentials.client_authorities.decode()},
+        # Since when somebody notes which tokens in Secrets are used.
+        "kube-apiserver-legacy-service-account-token-tracking": {"since": datetime.now(UTC).strftime("%Y-%m-%d")},
+    }
+    for name, content in data.items():
+        metadata = {"name": name, "namespace": "kube-system"}
+        documents.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": content})
     for document in documents:
         try:
             await api.create(document)

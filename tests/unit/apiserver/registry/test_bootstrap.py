@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from kapstan.apiserver.registry.api import API
@@ -25,6 +26,8 @@ async def test_a_new_cluster(server: EmbeddedServer) -> None:
     assert {"cluster-admin", "admin", "edit", "view"} <= await names(api, ROLE)
     found = await api.get(CONFIG_MAP, "extension-apiserver-authentication", "kube-system")
     assert found["data"]["client-ca-file"] == server.cluster.credentials.ca.cert_pem.decode()
+    found = await api.get(CONFIG_MAP, "kube-apiserver-legacy-service-account-token-tracking", "kube-system")
+    assert date.fromisoformat(found["data"]["since"]) <= datetime.now(UTC).date()
 
 
 async def test_a_cluster_that_comes_back(tmp_path: Path) -> None:

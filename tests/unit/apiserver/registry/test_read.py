@@ -46,6 +46,7 @@ async def test_lists_are_sorted_by_namespace_and_name(api: API) -> None:
         ("default", "b"),
         ("kube-public", "a"),
         ("kube-system", "extension-apiserver-authentication"),
+        ("kube-system", "kube-apiserver-legacy-service-account-token-tracking"),
     ]
 
 
