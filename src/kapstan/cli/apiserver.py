@@ -20,8 +20,11 @@ _EXAMPLES = """\b
 Examples:
   kapstan apiserver
   kapstan apiserver --data-dir ./data --secure-port 6443 --kubeconfig ./kubeconfig
+  kapstan apiserver --without-controllers garbage-collector-controller,namespace-controller
+  kapstan apiserver --without-controllers kube-controller-manager    # all that a real one brings
   kapstan apiserver -v
 """
+_KUBE_CONTROLLER_MANAGER = "kube-controller-manager"
 
 
 class _Command(click.Command):
@@ -66,6 +69,12 @@ class _Command(click.Command):
     show_default=True,
     help="What acknowledged writes survive: a power failure, or the end of the process only, which is faster.",
 )
+@click.option(
+    "--without-controllers",
+    metavar="NAME,...",
+    default="",
+    help="Controllers not to run, since others do their work; kube-controller-manager means all that it has.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Show every request.")
 def apiserver(
     data_dir: Path | None,
@@ -74,6 +83,7 @@ def apiserver(
     advertise_address: str,
     kubeconfig: Path | None,
     durability: str,
+    without_controllers: str,
     verbose: bool,
 ) -> None:
     """Run a Kubernetes API server on this machine, with nothing else installed.
@@ -84,7 +94,8 @@ def apiserver(
     _log(verbose)
     where = kubeconfig or (data_dir or Path()) / "kubeconfig"
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(data_dir, (bind_address, secure_port, advertise_address), where.absolute(), durability))
+        address = (bind_address, secure_port, advertise_address)
+        runner.run(_serve(data_dir, address, where.absolute(), durability, without_controllers))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -102,7 +113,9 @@ def _log(verbose: bool) -> None:
         logging.getLogger("kapstan.apiserver.access").setLevel(logging.INFO)
 
 
-async def _serve(data_dir: Path | None, where: tuple[str, int, str], kubeconfig: Path, durability: str) -> None:
+async def _serve(
+    data_dir: Path | None, where: tuple[str, int, str], kubeconfig: Path, durability: str, without_controllers: str
+) -> None:
     from kapstan.apiserver.advertise import advertised
     from kapstan.apiserver.server import EmbeddedServer
 
@@ -113,6 +126,7 @@ async def _serve(data_dir: Path | None, where: tuple[str, int, str], kubeconfig:
         port=port,
         advertise=advertised(host, advertise),
         synchronous="FULL" if durability == "power" else "NORMAL",
+        without_controllers=_left_out(without_controllers),
     )
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -124,6 +138,19 @@ async def _serve(data_dir: Path | None, where: tuple[str, int, str], kubeconfig:
         gc.freeze()
         gc.enable()
         await stop.wait()
+
+
+def _left_out(names: str) -> list[str]:
+    """The controllers that a list of names means; kube-controller-manager stands for those that it has."""
+    from kapstan.apiserver.controllers.manager import CONTROLLERS, KUBE_CONTROLLER_MANAGER
+
+    found: list[str] = []
+    for name in filter(None, (part.strip() for part in names.split(","))):
+        if name != _KUBE_CONTROLLER_MANAGER and name not in CONTROLLERS:
+            known = ", ".join((_KUBE_CONTROLLER_MANAGER, *CONTROLLERS))
+            raise ConfigError(f"there is no controller {name!r} to leave out; there are {known}")
+        found += KUBE_CONTROLLER_MANAGER if name == _KUBE_CONTROLLER_MANAGER else [name]
+    return found
 
 
 def _kept(data_dir: Path | None) -> str:

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from kapstan.apiserver.controllers.manager import KUBE_CONTROLLER_MANAGER
 from kapstan.cli import main
+from kapstan.cli.apiserver import _left_out
 
 
 def run(*arguments: str) -> Result:
@@ -32,12 +34,25 @@ def sentence(result: Result) -> str:
         (["--nonsense"], "No such option"),
         (["--durability", "eternal"], "'eternal' is not one of"),
         (["extra"], "unexpected extra argument"),
+        (["--without-controllers", "namespace-controller,nope"], "no controller 'nope' to leave out; there are kube-"),
         (["--advertise-address", "here"], "'here' cannot be advertised, it is no IP address"),
         (["--advertise-address", "127.0.0.1"], "nobody else finds this machine there"),
     ],
 )
 def test_wrong_flags(arguments: list[str], message: str) -> None:
     assert re.search(message, sentence(run(*arguments)))
+
+
+def test_controllers_that_are_left_out_by_name_or_all_of_kube_controller_manager() -> None:
+    assert _left_out("") == []
+    assert _left_out(" namespace-controller, event-expiry") == ["namespace-controller", "event-expiry"]
+    assert _left_out("kube-controller-manager") == list(KUBE_CONTROLLER_MANAGER)
+    assert "event-expiry" not in _left_out("kube-controller-manager"), "that is kube-apiserver's own"
+
+
+def test_help_shows_how_to_leave_controllers_to_others() -> None:
+    said = run("--help").output
+    assert "kapstan apiserver --without-controllers garbage-collector-controller,namespace-controller" in said
 
 
 def test_a_port_in_use(tmp_path: Path) -> None:
