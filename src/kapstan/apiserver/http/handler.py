@@ -8,7 +8,8 @@ import logging
 from kapstan.apiserver import builtin
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.discovery.paths import serve_path
-from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse, error_response, text_response
+from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse, text_response
+from kapstan.apiserver.http.negotiation import refusal
 from kapstan.apiserver.http.resources import serve_resource
 from kapstan.apiserver.http.routing import Route, route
 from kapstan.apiserver.kinds import ServedKind
@@ -37,17 +38,17 @@ async def handle(cluster: LogicalCluster, http: HTTPRequest) -> Response | Watch
         user = cluster.authorize(where.attributes(user, http), http)
         answer = await _serve(cluster, http, where, user)
     except APIError as error:
-        answer = error_response(error)
+        answer = refusal(http, error)
     except StorageError as error:
         logger.error("%s %s: %s", http.method, http.path, error)  # noqa: TRY400 - the text says it all
-        answer = error_response(internal(str(error)))
+        answer = refusal(http, internal(str(error)))
     except RecursionError:
-        answer = error_response(BadRequest("the object is nested too deeply"))
+        answer = refusal(http, BadRequest("the object is nested too deeply"))
     except TimeoutError:
-        answer = error_response(_timed_out())
+        answer = refusal(http, _timed_out())
     except Exception:
         logger.exception("%s %s failed", http.method, http.path)
-        answer = error_response(internal("the server could not answer; its log says why"))
+        answer = refusal(http, internal("the server could not answer; its log says why"))
     if warnings:
         answer.warnings = [*warnings, *answer.warnings]
     return answer

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Literal
 
 import msgspec
 
-from kapstan.apiserver.http.message import HTTPRequest
+from kapstan.apiserver.http.message import HTTPRequest, Response, error_response
 from kapstan.apiserver.http.options import text
 from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry.accepting import go_type
 from kapstan.apiserver.registry.representation import AsMetadata, AsObject, AsTable, Representation
 from kapstan.machinery.codec import to_yaml
-from kapstan.machinery.errors import BadRequest, NotAcceptable
+from kapstan.machinery.errors import APIError, BadRequest, NotAcceptable
 from kapstan.machinery.golang import quote
 from kapstan.machinery.meta import StatusDetails
 
-__all__ = ("Accepted", "accept_clauses", "negotiate", "rendered")
+__all__ = ("Accepted", "accept_clauses", "negotiate", "refusal", "rendered")
 
 Encoding = Literal["json", "yaml"]
 
@@ -162,3 +162,14 @@ def rendered(value: bytes, accepted: Accepted) -> bytes:
     if accepted.pretty:
         return msgspec.json.format(value, indent=2) + b"\n"
     return value
+
+
+def refusal(request: HTTPRequest, error: APIError, warnings: Sequence[str] = ()) -> Response:
+    """A Status in the form that the client likes, as far as it can be told; JSON otherwise."""
+    answer = error_response(error, warnings)
+    try:
+        accepted = negotiate(request, None)
+    except APIError:
+        return answer
+    answer.body, answer.content_type = rendered(answer.body, accepted), accepted.content_type
+    return answer

@@ -7,8 +7,8 @@ from typing import Any
 
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.http.body import MAX_BODY, decode_object, decode_patch, media_type
-from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse, error_response
-from kapstan.apiserver.http.negotiation import Accepted, negotiate, rendered
+from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse
+from kapstan.apiserver.http.negotiation import Accepted, negotiate, refusal, rendered
 from kapstan.apiserver.http.options import delete_options, list_options, patch_options, text, write_options
 from kapstan.apiserver.http.routing import Route
 from kapstan.apiserver.kinds import ServedKind
@@ -75,7 +75,7 @@ async def serve_resource(
     try:
         return await _VERBS[route.verb](call)
     except APIError as error:
-        return error_response(error, call.warnings)
+        return refusal(http, error, call.warnings)
 
 
 async def _get(call: _Call) -> Response:

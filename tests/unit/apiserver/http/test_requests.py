@@ -92,6 +92,16 @@ async def test_yaml_goes_in_and_out(admin: Any) -> None:
     assert b"kind: ConfigMap" in text
 
 
+async def test_refusals_come_in_the_form_that_the_client_likes(admin: Any) -> None:
+    response, text = await admin.full("GET", f"{CONFIG_MAPS}/none", headers={"Accept": "application/yaml"})
+    assert (response.status, response.headers["Content-Type"]) == (404, "application/yaml")
+    assert b"reason: NotFound" in text
+    _, text = await admin.full("GET", f"{CONFIG_MAPS}/none", headers={"User-Agent": "curl/8.5.0"})
+    assert b'\n  "kind": "Status"' in text
+    response, text = await admin.full("GET", f"{CONFIG_MAPS}/none", headers={"Accept": "image/png"})
+    assert (response.status, json.loads(text)["kind"]) == (406, "Status")
+
+
 async def test_a_body_in_an_unknown_format_is_refused(admin: Any) -> None:
     status, refused = await admin("POST", CONFIG_MAPS, data=b"x", headers={"Content-Type": "application/cbor"})
     assert (status, refused["reason"]) == (415, "UnsupportedMediaType")
