@@ -65,6 +65,14 @@ class ProviderObject:
     def annotations(self) -> dict[str, str]:
         return self.document["metadata"].get("annotations") or {}
 
+    @property
+    def failure_reason(self) -> str:
+        return self._get(str, "status", "failureReason") or ""
+
+    @property
+    def failure_message(self) -> str:
+        return self._get(str, "status", "failureMessage") or ""
+
     def condition(self, type: str) -> Condition | None:
         """A condition in the form of v1beta2, which a provider of either contract may have."""
         v1beta2 = self._get(list[Any], "status", "v1beta2", "conditions") if self.contract.legacy else None

@@ -1,4 +1,7 @@
-"""What remains of v1beta1 in the status of v1beta2, for whoever still reads it. We write none of it."""
+"""What remains of v1beta1 in the status of v1beta2, for whoever still reads it.
+
+Of it we write what providers say of failures. Conditions and counters of the old form are not written: those of v1beta2
+say more, and who reads v1beta1 asks a server that converts."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from kapstan.cluster.api.core.common import ContractReference
 from kapstan.cluster.contract.objects import ControlPlane
 from kapstan.cluster.core.cluster.scope import Scope
 from kapstan.cluster.core.external import Referenced
+from kapstan.cluster.core.failure import note_failure
 from kapstan.cluster.core.ownership import adopted_by_cluster, own
 from kapstan.runtime.reconcile import Outcome, TerminalError
 
@@ -23,6 +24,7 @@ async def reconcile_control_plane(scope: Scope) -> Outcome:
     if found is None:
         return None
     await own(scope.client, found, adopted_by_cluster(found.document, cluster))
+    note_failure(cluster, found)
     if found.deleting:
         return None
     initialized = scope.initialization.control_plane_initialized

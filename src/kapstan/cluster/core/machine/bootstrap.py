@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kapstan.cluster.contract.objects import BootstrapConfig, ContractViolation
 from kapstan.cluster.core.external import Referenced
+from kapstan.cluster.core.failure import note_failure
 from kapstan.cluster.core.machine.scope import Scope
 from kapstan.cluster.core.ownership import adopted_by_machine, own
 from kapstan.runtime.reconcile import Outcome
@@ -21,6 +22,7 @@ async def reconcile_bootstrap(scope: Scope) -> Outcome:
     if found is None:
         return None  # when it is made, we are woken
     await own(scope.client, found, adopted_by_machine(found.document, machine, scope.cluster))
+    note_failure(machine, found)
     if machine.spec.bootstrap.data_secret_name is None:
         if found.deleting or not found.data_secret_created:
             return None
