@@ -124,7 +124,7 @@ def _below(part: Object) -> Object:
 
 def path_item(item: Mapping[str, Any], *, custom: bool = False) -> Object:
     """The operations of one path of a v3 document, as v2 says them. Custom kinds have no protobuf."""
-    found = {method: _operation(one, custom) for method, one in item.items() if method != "parameters"}
+    found: Object = {method: _operation(one, custom) for method, one in item.items() if method != "parameters"}
     if parameters := item.get("parameters"):
         found["parameters"] = [_parameter(one) for one in parameters]
     return found

@@ -102,7 +102,8 @@ class PodSecurity(Plugin):
 def _by_importance(pods: list[Object]) -> list[Object]:
     """Of pods that one controller made, the first stands for all: the others come last."""
     seen: set[str] = set()
-    first, others = [], []
+    first: list[Object] = []
+    others: list[Object] = []
     for pod in pods:
         owner = next((one for one in pod["metadata"].get("ownerReferences") or () if one.get("controller")), None)
         (others if owner is not None and owner["uid"] in seen else first).append(pod)
