@@ -14,7 +14,7 @@ from kapstan.machinery.gvk import GroupResource
 from kapstan.machinery.meta import StatusCause
 from kapstan.machinery.quantity import Quantity
 
-__all__ = ("PodResizeValidator", "PodTopologyLabels")
+__all__ = ("NodeDeclaredFeatureValidator", "PodResizeValidator", "PodTopologyLabels")
 
 Object = dict[str, Any]
 
@@ -52,8 +52,10 @@ class PodTopologyLabels(Plugin):
             metadata["labels"] = {**(metadata.get("labels") or {}), **found}
 
 
-class PodResizeValidator(Plugin):
-    """A pod asks for no more than its node has to give, and is resized on Linux only."""
+class _OnNode(Plugin):
+    """Judges updates of pods by the node they are on; those that change nothing of what is wanted are fine."""
+
+    subresources: tuple[str, ...]
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -62,7 +64,7 @@ class PodResizeValidator(Plugin):
         return (
             attributes.operation == "UPDATE"
             and attributes.kind.gvr.group_resource == _PODS
-            and attributes.subresource == "resize"
+            and attributes.subresource in self.subresources
         )
 
     async def validate(self, attributes: AdmissionAttributes) -> None:
@@ -72,14 +74,61 @@ class PodResizeValidator(Plugin):
         name = pod["spec"].get("nodeName")
         if not name or pod["metadata"].get("generation") == old["metadata"].get("generation"):
             return
+        if not self.concerns(pod, old):
+            return
         record = self._storage.get(_NODES, name)
         if record is None:
             raise refused(attributes, f'node "{name}" not found')
-        system = record.labels.get("kubernetes.io/os", "linux")
+        self.judge(attributes, pod, old, codec.decode_any(record.value))
+
+    def concerns(self, pod: Object, old: Object) -> bool:
+        return True
+
+    def judge(self, attributes: AdmissionAttributes, pod: Object, old: Object, node: Object) -> None:
+        raise NotImplementedError
+
+
+class NodeDeclaredFeatureValidator(_OnNode):
+    """A pod is changed only in ways that its node says it can follow."""
+
+    subresources = ("", "resize")
+
+    def concerns(self, pod: Object, old: Object) -> bool:
+        return bool(_features(pod["spec"], old["spec"]))
+
+    def judge(self, attributes: AdmissionAttributes, pod: Object, old: Object, node: Object) -> None:
+        declared = (node.get("status") or {}).get("declaredFeatures") or ()
+        missing = [one for one in _features(pod["spec"], old["spec"]) if one not in declared]
+        if missing:
+            features = f"pod update requires features {', '.join(missing)}"
+            raise refused(attributes, f'{features} which are not available on node "{node["metadata"]["name"]}"')
+
+
+def _features(spec: Object, old: Object) -> list[str]:
+    """What a node must know for such a change."""
+    found = ["InPlacePodLevelResourcesVerticalScaling"] if spec.get("resources") != old.get("resources") else []
+    pairs = zip(spec.get("initContainers") or (), old.get("initContainers") or (), strict=False)
+    if any(
+        one.get("resources") != before.get("resources")
+        for one, before in pairs
+        if before.get("restartPolicy") != "Always"
+    ):
+        found.append("InPlacePodVerticalScalingInitContainers")
+    return found
+
+
+class PodResizeValidator(_OnNode):
+    """A pod asks for no more than its node has to give, and is resized on Linux only."""
+
+    subresources = ("resize",)
+
+    def judge(self, attributes: AdmissionAttributes, pod: Object, old: Object, node: Object) -> None:
+        name, labels = node["metadata"]["name"], node["metadata"].get("labels") or {}
+        system = labels.get("kubernetes.io/os", "linux")
         if system != "linux":
             text = f'pod resize is only supported on linux nodes, node "{name}" is "{system}"'
             raise _refused_because(attributes, text, "UnsupportedPlatform")
-        if missing := _missing(pod, codec.decode_any(record.value)):
+        if missing := _missing(pod, node):
             text = f"node didn't have enough allocatable resources: {missing}"
             raise _refused_because(attributes, text, "NodeCapacity")
 

@@ -13,7 +13,7 @@ from kapstan.apiserver.admission.defaults import DefaultIngressClass, DefaultSto
 from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
 from kapstan.apiserver.admission.lifecycle import NamespaceLifecycle
 from kapstan.apiserver.admission.limits import LimitRanger
-from kapstan.apiserver.admission.placement import PodResizeValidator, PodTopologyLabels
+from kapstan.apiserver.admission.placement import NodeDeclaredFeatureValidator, PodResizeValidator, PodTopologyLabels
 from kapstan.apiserver.admission.pods import DefaultTolerationSeconds, Priority
 from kapstan.apiserver.admission.podsecurity.plugin import PodSecurity
 from kapstan.apiserver.admission.policy.mutating import MutatingPolicies, PolicyMutation
@@ -119,6 +119,7 @@ def default_plugins(storage: Storage, authorizer: ClusterAuthorizer) -> tuple[Pl
         CertificateSubjectRestriction(),
         DefaultIngressClass(storage),
         PodTopologyLabels(storage),
+        NodeDeclaredFeatureValidator(storage),
         PodResizeValidator(storage),
         ResourceQuotaAdmission(storage),
     )

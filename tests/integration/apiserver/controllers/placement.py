@@ -36,4 +36,27 @@ async def placed(server: Server) -> list[Any]:
     return space.answers
 
 
-STORIES = (placed,)
+async def declared_features(server: Server) -> list[Any]:
+    """Pods as a whole, and their init containers, are resized by nodes that say they can."""
+    space = await Namespace(server, "declared").made()
+    for name, features in (("old", []), ("new", ["InPlacePodLevelResourcesVerticalScaling"])):
+        node: Object = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
+        await server.ask("POST", "/api/v1/nodes", node)
+        status = {"status": {"allocatable": {"cpu": "8", "memory": "8Gi"}, "declaredFeatures": features}}
+        await server.ask("PATCH", f"/api/v1/nodes/{name}/status", status, content_type=MERGE)
+    resources = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
+    init = {"name": "i", "image": "i", "resources": resources}
+    for node_name in ("old", "new"):
+        for name, spec in (("whole", {"resources": resources}), ("init", {"initContainers": [init]})):
+            await space.post("pods", pod(f"{name}-{node_name}", {"cpu": "1"}, {"cpu": "1"}, nodeName=node_name, **spec))
+            larger = {"requests": {"cpu": "1500m"}}
+            changed = (
+                {"resources": larger} if name == "whole" else {"initContainers": [{"name": "i", "resources": larger}]}
+            )
+            path = f"{space.base}/pods/{name}-{node_name}/resize"
+            answer = await server.ask("PATCH", path, {"spec": changed}, content_type=STRATEGIC)
+            space.answers.append([answer.status, normal(answer.body) if answer.status >= 300 else None])
+    return space.answers
+
+
+STORIES = (placed, declared_features)
