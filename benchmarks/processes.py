@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ("Measured", "cpu_of", "resident_of")
+__all__ = ("Measured", "cpu_of", "peak_of", "resident_of")
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -66,7 +66,7 @@ class Measured:
 
     def peak(self) -> float:
         """The most it ever had, in MiB."""
-        return _status(self.process.pid, "VmHWM")
+        return peak_of(self.process.pid)
 
     def cpu(self) -> float:
         """CPU seconds so far, of all its threads."""
@@ -76,6 +76,11 @@ class Measured:
 def resident_of(pid: int | str = "self") -> float:
     """Resident memory of a process, in MiB."""
     return _status(pid, "VmRSS")
+
+
+def peak_of(pid: int) -> float:
+    """The most memory that a process ever had, in MiB."""
+    return _status(pid, "VmHWM")
 
 
 def cpu_of(pid: int) -> float:

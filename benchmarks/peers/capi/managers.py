@@ -1,7 +1,7 @@
 """Cluster API's managers as processes on an API server, with their kinds and webhooks.
 
     async with managers(client, kubeconfig, folder, ("core", "bootstrap")) as running:
-        running["core"].pid
+        running["core"].process.pid
 
 What kustomize and cert-manager do where they are deployed is done here: CRDs get the contract's labels and say who
 converts them, webhooks are called at an address of this machine, with a certificate of ours.
@@ -26,7 +26,7 @@ from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.pki import Usage, new_ca
 from kapstan.testing.installing import install
 
-__all__ = ("managers",)
+__all__ = ("GoManager", "managers")
 
 _HOST = "127.0.0.1"
 _CONTRACTS = {"cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2"}
@@ -38,11 +38,25 @@ class _Place(Struct, frozen=True):
 
     webhooks: int
     health: int
+    metrics: int
     certificates: Path
     ca_bundle: str
 
     def client_config(self, path: str) -> Document:
         return {"url": f"https://{_HOST}:{self.webhooks}{path}", "caBundle": self.ca_bundle}
+
+
+class GoManager(Struct, frozen=True):
+    """A manager that runs."""
+
+    process: Process
+    metrics_port: int
+
+    async def requests_to(self, server: str) -> int:
+        """How many requests it has made to the API server at this host and port, watches included."""
+        text = (await _get(self.metrics_port, "/metrics"))[1]
+        lines = (line for line in text.splitlines() if line.startswith("rest_client_requests_total{"))
+        return int(sum(float(line.rpartition(" ")[2]) for line in lines if f'host="{server}"' in line))
 
 
 @asynccontextmanager
@@ -53,7 +67,7 @@ async def managers(
     providers: Iterable[str] = tuple(PROVIDERS),
     *,
     flags: Iterable[str] = (),
-) -> AsyncIterator[Mapping[str, Process]]:
+) -> AsyncIterator[Mapping[str, GoManager]]:
     """Have these providers work inside the block, on the API server of `client` and of the kubeconfig file.
 
     Their logs are in the folder. Afterwards their webhooks are no longer known; their kinds stay.
@@ -73,7 +87,7 @@ async def managers(
             for document in built.webhooks(provider):
                 configurations.append(_configuration(document, provider, places[provider]))
                 await client.apply(configurations[-1], force=True)
-        yield running
+        yield {name: GoManager(process, places[name].metrics) for name, process in running.items()}
     finally:
         await _forget(client, configurations)
         for process in running.values():
@@ -88,8 +102,8 @@ def _place(folder: Path) -> _Place:
     (folder / "tls.crt").write_bytes(serving.cert_pem)
     (folder / "tls.key").touch(mode=0o600)
     (folder / "tls.key").write_bytes(serving.key_pem)
-    webhooks, health = free_ports(2)
-    return _Place(webhooks, health, folder, base64.b64encode(authority.cert_pem).decode())
+    webhooks, health, metrics = free_ports(3)
+    return _Place(webhooks, health, metrics, folder, base64.b64encode(authority.cert_pem).decode())
 
 
 def _process(built: Built, name: str, place: _Place, kubeconfig: Path, folder: Path, flags: Iterable[str]) -> Process:
@@ -99,7 +113,7 @@ def _process(built: Built, name: str, place: _Place, kubeconfig: Path, folder: P
         f"--webhook-port={place.webhooks}",
         f"--webhook-cert-dir={place.certificates}",
         f"--health-addr={_HOST}:{place.health}",
-        "--diagnostics-address=0",
+        f"--diagnostics-address={_HOST}:{place.metrics}",
         "--insecure-diagnostics=true",
         *flags,
     )
@@ -113,17 +127,21 @@ def _process(built: Built, name: str, place: _Place, kubeconfig: Path, folder: P
 async def _readyz(port: int) -> str | None:
     """None if a manager is ready, else why not."""
     try:
-        reader, writer = await asyncio.open_connection(_HOST, port)
+        status, _ = await _get(port, "/readyz")
     except OSError as error:
         return str(error)
+    return None if " 200 " in f"{status} " else f"/readyz says {status}"
+
+
+async def _get(port: int, path: str) -> tuple[str, str]:
+    """The status line and the text that a manager answers with."""
+    reader, writer = await asyncio.open_connection(_HOST, port)
     try:
-        writer.write(f"GET /readyz HTTP/1.1\r\nHost: {_HOST}\r\nConnection: close\r\n\r\n".encode())
-        status = (await reader.readline()).decode(errors="replace").strip()
-    except OSError as error:
-        return str(error)
+        writer.write(f"GET {path} HTTP/1.0\r\nHost: {_HOST}\r\n\r\n".encode())
+        head, _, body = (await reader.read()).decode(errors="replace").partition("\r\n\r\n")
     finally:
         writer.transport.abort()
-    return None if " 200 " in f"{status} " else f"/readyz says {status}"
+    return head.partition("\r\n")[0], body
 
 
 def _definition(document: Document, place: _Place) -> Document:
