@@ -19,7 +19,7 @@ from kapstan.components.scheduler import Scheduler, scheduler_arguments
 from kapstan.machinery.codec import to_yaml
 from kapstan.machinery.pki import Usage
 
-__all__ = ("real_components",)
+__all__ = ("control_plane", "real_components")
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1", "labels": {"kubernetes.io/os": "linux"}}}
 NODE_STATUS = {
@@ -67,15 +67,22 @@ def real_components(folder: Path) -> Iterator[Program]:
     with ExitStack() as stack:
         server = stack.enter_context(served(without_controllers=KUBE_CONTROLLER_MANAGER))
         kubectl = Program([program("kubectl")], kubeconfig_of(server, folder))
-        for name, arguments in _components(server, folder).items():
-            config = folder / f"{name}.conf"
-            component = Program([program(f"kube-{name}")], config)
-            stack.enter_context(component.running(*arguments, log=folder / f"{name}.log"))
+        stack.enter_context(control_plane(server, folder))
         kubectl.ok("create", "-f", "-", stdin=to_yaml(NODE))
         status = json.dumps({"status": NODE_STATUS})
         kubectl.ok("patch", "node", "node-1", "--subresource=status", "--type=merge", "-p", status)
         stack.enter_context(Kubelet(kubectl))
         yield kubectl
+
+
+@contextmanager
+def control_plane(server: EmbeddedServer, folder: Path) -> Iterator[None]:
+    """kube-controller-manager and kube-scheduler on a server, inside the block."""
+    with ExitStack() as stack:
+        for name, arguments in _components(server, folder).items():
+            component = Program([program(f"kube-{name}")], folder / f"{name}.conf")
+            stack.enter_context(component.running(*arguments, log=folder / f"{name}.log"))
+        yield
 
 
 def _components(server: EmbeddedServer, folder: Path) -> dict[str, tuple[str, ...]]:
