@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kapstan.apiserver.admission.policy.unfit import unfit
 from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry import errors
 from kapstan.apiserver.registry.managed import field_manager
 from kapstan.apiserver.registry.objects import clone
-from kapstan.apiserver.schema.cel.library.mutation import OBJECT, MadeObject, Operation, misplaced, native
+from kapstan.apiserver.schema.cel.library.mutation import OBJECT, MadeObject, Operation, misplaced, native, plain
 from kapstan.apiserver.schema.cel.values import EvaluationError
 from kapstan.apiserver.strategy.typed import shape, struct_of
 from kapstan.machinery.apply.merging import merge
@@ -41,15 +42,14 @@ class Target:
     def apply(self, obj: Object, value: MadeObject) -> Object:
         """The object with what was made merged in, as server-side apply merges."""
         _check_places(value)
-        patch = {**_json(value), "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
+        patch = {**_plain(value), "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
         atom = self._type()
-        problems = list(_nulls(atom, patch, ""))
+        for problem in unfit(atom, patch):
+            raise PatchFailed(f"{_UNTYPED}: {problem}")
         try:
             validate(atom, patch)
         except TypedError as error:
-            problems.append(str(error))
-        if problems:
-            raise PatchFailed(f"{_UNTYPED}: {problems[0]}")
+            raise PatchFailed(f"{_UNTYPED}: {error}") from None
         if atomics := list(_atomics(atom, patch, "")):
             why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomics)}"
             raise PatchFailed(f"error applying patch: invalid ApplyConfiguration: {why}")
@@ -104,11 +104,12 @@ def _check_places(value: Any) -> None:
         raise PatchFailed("type mismatch: " + "\n".join(problems))
 
 
-def _json(value: Any) -> Any:
+def _plain(value: MadeObject) -> Object:
     try:
-        return native(value)
-    except EvaluationError as error:
-        raise PatchFailed(str(error)) from None
+        found: Object = plain(value)
+    except EvaluationError:
+        raise PatchFailed("invalid return type: *dynamic.ObjectVal") from None
+    return found
 
 
 def _document(operation: Operation) -> Object:
@@ -119,22 +120,12 @@ def _document(operation: Operation) -> Object:
     if "value" in fields:
         if isinstance(fields["value"], MadeObject):
             _check_places(fields["value"])
-        found["value"] = _json(fields["value"])
+        try:
+            found["value"] = native(fields["value"])
+        except EvaluationError as error:
+            why = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+            raise PatchFailed(f"{why}: {error}") from None
     return found
-
-
-def _nulls(atom: Atom, value: Any, path: str) -> Iterator[str]:
-    """Where an expression made null, which stands for nothing that could be applied."""
-    if value is None:
-        if atom.map is not None or atom.list is not None:
-            yield f"{path}: expected {'map' if atom.map is not None else 'list'}, got &{{NULL_VALUE}}"
-        elif atom.scalar is not None and atom.scalar.name == "numeric":
-            yield f"{path}: expected numeric (int or float), got structpb.NullValue"
-    elif isinstance(value, dict) and atom.map is not None:
-        for name, item in value.items():
-            part = atom.map.fields.get(name) or atom.map.element
-            if part is not None:
-                yield from _nulls(part, item, f"{path}.{name}")
 
 
 def _atomics(atom: Atom, value: Any, path: str) -> Iterator[str]:

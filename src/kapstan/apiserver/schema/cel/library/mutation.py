@@ -7,23 +7,25 @@ it stands, and says nothing of the fields there: whether they fit is seen when t
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kapstan.apiserver.schema.cel import types
 from kapstan.apiserver.schema.cel.declarations import Library
 from kapstan.apiserver.schema.cel.types import MessageType, Type
 from kapstan.apiserver.schema.cel.values import (
+    Duration,
     EvaluationError,
     ListValue,
     MapValue,
     Opaque,
     Optional,
+    Timestamp,
     equal,
     type_of_value,
 )
 
-__all__ = ("JSON_PATCH", "MUTATION", "OBJECT", "MadeObject", "Operation", "misplaced", "native", "patch_type")
+__all__ = ("JSON_PATCH", "MUTATION", "OBJECT", "MadeObject", "Operation", "misplaced", "native", "patch_type", "plain")
 
 OBJECT, JSON_PATCH = "Object", "JSONPatch"
 
@@ -123,26 +125,47 @@ def misplaced(value: Any, path: str) -> Iterator[str]:
 
 
 def native(value: Any) -> Any:
-    """A value as JSON."""
+    """A value as JSON, in the forms that protobuf gives to what JSON does not have."""
+    return _converted(value, _protobuf_json)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON; bytes, times and durations stay what they are."""
+    return _converted(value, lambda leaf: leaf)
+
+
+def _converted(value: Any, leaf: Callable[[Any], Any]) -> Any:
     if value is None or isinstance(value, str | bool | float):
         return value
     if isinstance(value, int):
         return int(value)
+    if isinstance(value, MadeObject):
+        return {name: _converted(item, leaf) for name, item in value.fields.items()}
+    if isinstance(value, list | ListValue):
+        return [_converted(item, leaf) for item in value]
+    if isinstance(value, dict | MapValue):
+        return {_key(key): _converted(_item(value, key), leaf) for key in value}
+    if isinstance(value, Optional):
+        return _converted(value.value, leaf) if value.present else None
+    if isinstance(value, bytes | Timestamp | Duration):
+        return leaf(value)
+    name = type_of_value(value).runtime_name
+    raise EvaluationError(f"type conversion error from '{name}' to 'google.protobuf.Value'")
+
+
+def _protobuf_json(value: bytes | Timestamp | Duration) -> str:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    if isinstance(value, MadeObject):
-        return {name: native(item) for name, item in value.fields.items()}
-    if isinstance(value, list | ListValue):
-        return [native(item) for item in value]
-    if isinstance(value, dict | MapValue):
-        return {_key(key): native(_item(value, key)) for key in value}
-    if isinstance(value, Optional):
-        return native(value.value) if value.present else None
-    if value.cel_type.kind in ("timestamp", "duration"):
-        return str(value)
-    raise EvaluationError(
-        f"type conversion error from '{type_of_value(value).runtime_name}' to 'google.protobuf.Value'"
-    )
+    return _seconds(value.ns) if isinstance(value, Duration) else str(value)
+
+
+def _seconds(ns: int) -> str:
+    """`90s`, `1.500s`: with as many digits as are needed, by threes."""
+    whole, rest = divmod(abs(ns), 10**9)
+    digits = f"{rest:09d}"
+    while digits.endswith("000"):
+        digits = digits[:-3]
+    return f"{'-' if ns < 0 else ''}{whole}{'.' if digits else ''}{digits}s"
 
 
 def _key(key: Any) -> str:
