@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.apiserver.controllers import limits, placement, quotas, security, storage
+from tests.integration.apiserver.controllers import limits, placement, policies, quotas, security, storage
 from tests.integration.apiserver.strategy.conftest import Both
 from tests.unit.apiserver.strategy.asking import Server, normal
 
@@ -218,6 +218,7 @@ STORIES = (
     *storage.STORIES,
     *security.STORIES,
     *placement.STORIES,
+    *policies.STORIES,
 )
 
 
