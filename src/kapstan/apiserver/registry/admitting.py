@@ -10,7 +10,7 @@ from kapstan.apiserver.registry.managed import keep_readable
 from kapstan.apiserver.registry.metadata import deduplicate_owners, metadata_of
 from kapstan.apiserver.request import DeleteOptions, Request, WriteOptions
 
-__all__ = ("admission_attributes", "admit", "admit_below")
+__all__ = ("admission_attributes", "admit", "admit_below", "admit_order")
 
 Object = dict[str, Any]
 
@@ -50,6 +50,15 @@ async def admit_below(request: Request, obj: Object, old: Object) -> Object:
     admitted = attributes.object
     assert admitted is not None
     return obj if admitted is obj else accepted_below(request, admitted)
+
+
+async def admit_order(request: Request, obj: Object) -> Object:
+    """What tells the server to do something and is stored nowhere, such as a Binding, in both steps at once."""
+    attributes = admission_attributes(request, "CREATE", obj, None)
+    await request.cluster.admission.admit(attributes)
+    await request.cluster.admission.validate(attributes)
+    assert attributes.object is not None
+    return attributes.object
 
 
 def _options(request: Request, operation: Operation) -> Object:

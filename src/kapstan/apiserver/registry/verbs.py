@@ -18,7 +18,6 @@ from kapstan.apiserver.registry import read as reading
 from kapstan.apiserver.registry import update as updating
 from kapstan.apiserver.registry import watch as watching
 from kapstan.apiserver.registry.accepting import accepted, accepted_below
-from kapstan.apiserver.registry.admitting import admission_attributes
 from kapstan.apiserver.registry.errors import method_not_supported
 from kapstan.apiserver.registry.objects import encode
 from kapstan.apiserver.registry.outcome import Listed, Outcome
@@ -151,16 +150,5 @@ async def _handled(request: Request, handler: Handler, body: Any, complaints: li
         obj = accepted_below(request, body)
     else:
         obj = accepted(request, body, complaints or [])
-    if request.verb == "create":
-        obj = await _admitted(request, obj)
     answer = await handler(request, obj)
     return Outcome(encode(answer), created=True, plain=True)
-
-
-async def _admitted(request: Request, obj: dict[str, Any]) -> dict[str, Any]:
-    """What nobody stores goes through admission all the same: reviews, bindings, evictions, tokens."""
-    attributes = admission_attributes(request, "CREATE", obj, None)
-    await request.cluster.admission.admit(attributes)
-    await request.cluster.admission.validate(attributes)
-    assert attributes.object is not None
-    return attributes.object

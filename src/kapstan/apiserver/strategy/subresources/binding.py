@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kapstan.apiserver.registry.admitting import admit_order
 from kapstan.apiserver.registry.errors import conflict, precondition_failed, unclassified
 from kapstan.apiserver.strategy.subresources.body import read_body
 from kapstan.apiserver.strategy.subresources.conditions import set_pod_condition
@@ -26,7 +27,7 @@ _BINDING = GroupResource("", "pods/binding")
 
 async def bind(request: Request, body: Object | None) -> Object:
     """`POST pods/{name}/binding`."""
-    binding = read_body(_KIND, body)
+    binding = await admit_order(request, read_body(_KIND, body))
     if binding["metadata"].get("name", "") != request.name:
         raise BadRequest("name in URL does not match name in Binding object")
     return await _assign(request, binding, request.name)
@@ -34,7 +35,7 @@ async def bind(request: Request, body: Object | None) -> Object:
 
 async def bind_by_name(request: Request, body: Object | None) -> Object:
     """`POST bindings`, the older way."""
-    binding = read_body(_KIND, body)
+    binding = await admit_order(request, read_body(_KIND, body))
     return await _assign(request, binding, binding["metadata"].get("name", ""))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kapstan.apiserver.registry import delete as deleting
+from kapstan.apiserver.registry.admitting import admit_order
 from kapstan.apiserver.registry.errors import conflict, not_found
 from kapstan.apiserver.registry.objects import decode
 from kapstan.apiserver.request import DeleteOptions, Preconditions, Request
@@ -41,7 +42,7 @@ _EVICTED = {
 
 async def evict(request: Request, body: Object | None) -> Object:
     """`POST pods/{name}/eviction`."""
-    eviction = read_body(_EVICTION, body)
+    eviction = await admit_order(request, read_body(_EVICTION, body))
     if eviction["metadata"].get("name", "") != request.name:
         raise BadRequest("name in URL does not match name in Eviction object")
     options = _delete_options(eviction.get("deleteOptions") or {}, request.dry_run)
