@@ -79,9 +79,13 @@ class Session:
             raise UnexpectedAnswer(f"{what}: what the server sent does not fit the type: {error}") from None
 
     def _explained(self, error: NotFound, gvk: GroupVersionKind, subresource: str) -> NotFound | NoKindMatch:
-        """An object that is not there is named in the details; a kind that is not served is not."""
+        """An object that is not there is named in the details; a kind that is not served is not.
+
+        Kinds of the core group are served everywhere: there, only an object can be missing, whatever the answer is
+        like. That of the simulated clusters of Cluster API is no Status.
+        """
         details = error.status.details
-        if details is not None and details.name:
+        if (details is not None and details.name) or not (gvk.group or subresource):
             return error
         return NoKindMatch(gvk, self.transport.config.server, subresource=subresource)
 

@@ -246,6 +246,15 @@ async def test_a_missing_object_and_a_missing_kind_are_told_apart(server: Server
         await client.request("GET", "/nowhere")
 
 
+async def test_what_every_server_serves_can_only_be_a_missing_object(server: Server, client: Client) -> None:
+    """The simulated clusters of Cluster API answer so: it is JSON, but no Status."""
+    server.handler = answer({"ErrStatus": {"reason": "NotFound", "code": 404}}, status=404)
+    assert await client.find(core.Node, "n") is None
+    await client.delete(core.Node, "n")
+    with pytest.raises(NotFound, match="evict Pod n/p: "):
+        await client.evict("p", "n")
+
+
 def legacy(request: web.Request) -> Any:
     resources = [
         {

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kapstan.client.client import Client
-from kapstan.client.errors import NoKindMatch
 from kapstan.cluster.core.machine.podfilter import Judged
 from kapstan.cluster.skeleton.wording import rfc3339, shortened
 from kapstan.k8s.core_v1 import Pod
@@ -106,7 +105,7 @@ async def _evict(client: Client, pod: Pod, grace_period: int | None) -> str | No
     """Empty: it leaves. None: it has left. Anything else is why it does not."""
     try:
         await client.evict(pod.name, pod.namespace, grace_period=grace_period)
-    except (NotFound, NoKindMatch):  # or nobody can be asked to leave there, as in simulated clusters
+    except NotFound:  # or nobody can be asked to leave there, as in simulated clusters
         return None
     except TooManyRequests as refused:
         return " ".join([refused.status.message, ",".join(cause.message for cause in refused.causes)]).strip()
