@@ -80,4 +80,5 @@ async def test_claims_grow_where_their_class_allows_it(cluster: Cluster) -> None
         else:
             with pytest.raises(Forbidden, match="the storageclass that provisions the pvc must support resize"):
                 await cluster.api.patch(kind, "c", "default", larger)
+        await cluster.api.patch(kind, "c", "default", {"metadata": {"finalizers": None}})  # nobody else takes them off
         await cluster.api.delete(kind, "c", "default")

@@ -39,8 +39,10 @@ async def _pod(api: API, node: str = "", **spec: Any) -> Object:
 
 
 async def _resize(api: API, spec: Object) -> Object:
-    kind = "application/strategic-merge-patch+json"
-    return await api.patch(POD, "p", "default", {"spec": spec}, type=kind, subresource="resize")
+    patch = {"spec": spec}
+    return await api.patch(
+        POD, "p", "default", patch, type="application/strategic-merge-patch+json", subresource="resize"
+    )
 
 
 def _asking(cpu: str) -> Object:
