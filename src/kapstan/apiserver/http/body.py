@@ -28,6 +28,8 @@ MAX_DEPTH = 250  # levels of nesting; what walks objects afterwards is recursive
 
 _JSON = "application/json"
 _YAML = "application/yaml"
+_JSON_PATCH = "application/json-patch+json"
+_STRATEGIC = "application/strategic-merge-patch+json"
 _PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -55,17 +57,16 @@ def decode_object(data: bytes, type: str, kind: ServedKind | None, *, strict: bo
     )
 
 
-def decode_patch(data: bytes, *, is_list: bool, strict: bool) -> tuple[Any, list[str]]:
-    """A JSON patch or a merge patch."""
+def decode_patch(data: bytes, *, type: str, strict: bool) -> tuple[Any, list[str]]:
+    """A JSON patch, a merge patch or a strategic one."""
+    is_list, prefix = type == _JSON_PATCH, "" if type == _STRATEGIC else "error decoding patch: "
     try:
         value, complaints = decode_json(data, strict=strict)
     except NotJSON as error:
-        raise BadRequest(f"error decoding patch: {error}") from error
+        raise BadRequest(f"{prefix}{error}") from error
     wanted = "[]handlers.jsonPatchOp" if is_list else "map[string]interface {}"
     if not isinstance(value, list if is_list else dict):
-        raise BadRequest(
-            f"error decoding patch: json: cannot unmarshal {json_kind(value)} into Go value of type {wanted}"
-        )
+        raise BadRequest(f"{prefix}json: cannot unmarshal {json_kind(value)} into Go value of type {wanted}")
     if isinstance(value, list) and strict:
         complaints = [f"json patch {complaint}" for complaint in (*complaints, *_unknown_in_operations(value))]
     return value, complaints

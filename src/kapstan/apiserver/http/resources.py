@@ -23,7 +23,6 @@ from kapstan.machinery.meta import StatusDetails
 __all__ = ("serve_resource",)
 
 _APPLY = "application/apply-patch+yaml"
-_JSON_PATCH = "application/json-patch+json"
 
 
 class _Call:
@@ -132,20 +131,19 @@ async def _patch(call: _Call) -> Response:
         )
     accepted = call.accepted()
     data = await call.http.read(MAX_BODY)
-    apply = type == _APPLY
-    request = call.request(patch_options(call.http.query, apply=apply))
-    body, complaints = _decode_patch(data, apply, request, is_list=type == _JSON_PATCH)
+    request = call.request(patch_options(call.http.query, apply=type == _APPLY))
+    body, complaints = _decode_patch(data, type, request)
     outcome = await verbs.patch(request, type, body, complaints)
     return call.answer(request, accepted, outcome, 201 if outcome.created else 200)
 
 
-def _decode_patch(data: bytes, apply: bool, request: Request, *, is_list: bool) -> tuple[Any, list[str]]:
+def _decode_patch(data: bytes, type: str, request: Request) -> tuple[Any, list[str]]:
     options = request.options
     assert isinstance(options, WriteOptions)
     strict = wants_strict(options.field_validation)
-    if apply:
+    if type == _APPLY:
         return decode_object(data, "application/yaml", request.kind, strict=strict)
-    return decode_patch(data, is_list=is_list, strict=strict)
+    return decode_patch(data, type=type, strict=strict)
 
 
 async def _delete(call: _Call) -> Response:

@@ -14,6 +14,7 @@ from kapstan.apiserver.registry.outcome import Outcome
 from kapstan.apiserver.registry.strictness import report
 from kapstan.apiserver.registry.update import guaranteed_update
 from kapstan.apiserver.request import Request, WriteOptions
+from kapstan.apiserver.strategy.typed import Mismatch
 from kapstan.machinery.errors import BadRequest, Invalid, UnsupportedMediaType
 from kapstan.machinery.golang import format_value, quote, to_json
 from kapstan.machinery.gvk import GroupKind
@@ -93,8 +94,11 @@ def _patched(request: Request, patch_type: PatchType, old: Object, body: Any, co
     else:
         raise UnsupportedMediaType(f"patch type {patch_type} is not supported")
     if not isinstance(new, dict) or not isinstance(new.get("metadata", {}), dict):
-        raise BadRequest("the patch does not leave an object with metadata")
-    return _shaped(request, clone(new), complaints, lambda: _shown(patch_type, body, new))
+        if patch_type != _STRATEGIC:
+            raise BadRequest("the patch does not leave an object with metadata")
+        mismatch = Mismatch(new["metadata"], "v1.ObjectMeta")
+        raise _refusal(_shown(patch_type, body, new), mismatch.restoring)
+    return _shaped(request, clone(new), complaints, lambda: _shown(patch_type, body, new), patch_type)
 
 
 def _shown(patch_type: PatchType, body: Any, patched: Object) -> str:
@@ -103,7 +107,11 @@ def _shown(patch_type: PatchType, body: Any, patched: Object) -> str:
 
 
 def _shaped(
-    request: Request, obj: Object, complaints: list[str] | None = None, shown: Callable[[], str] = str
+    request: Request,
+    obj: Object,
+    complaints: list[str] | None = None,
+    shown: Callable[[], str] = str,
+    patch_type: PatchType = _MERGE,
 ) -> Object:
     """The patched object, as its schema sees it: what a patch adds must fit as if it had been sent whole.
 
@@ -117,10 +125,20 @@ def _shaped(
             raise wrong_type(request, str(obj.get("apiVersion")), str(obj.get("kind")), obj)
         unknown = kind.intake.shape(obj, applied=complaints is None)
     except BadRequest as error:
-        raise invalid(GroupKind("", ""), "", [FieldError.invalid("patch", shown(), str(error))]) from error
+        raise _refusal(shown(), _words(patch_type, error)) from error
     if complaints is not None:
         _report(request, [*complaints, *(f"unknown field {quote(path)}" for path in unknown)], shown)
     return obj
+
+
+def _words(patch_type: PatchType, error: BadRequest) -> str:
+    """What is wrong, as Go says it: objects that strategic merge patches leave never were JSON."""
+    mismatch = error.__cause__
+    return mismatch.restoring if patch_type == _STRATEGIC and isinstance(mismatch, Mismatch) else str(error)
+
+
+def _refusal(shown: str, why: str) -> Invalid:
+    return invalid(GroupKind("", ""), "", [FieldError.invalid("patch", shown, why)])
 
 
 def _report(request: Request, complaints: list[str], shown: Callable[[], str]) -> None:
@@ -128,6 +146,5 @@ def _report(request: Request, complaints: list[str], shown: Callable[[], str]) -
     options = request.options
     assert isinstance(options, WriteOptions)
     if complaints and options.field_validation == "Strict":
-        error = FieldError.invalid("patch", shown(), f"strict decoding error: {', '.join(complaints)}")
-        raise invalid(GroupKind("", ""), "", [error])
+        raise _refusal(shown(), f"strict decoding error: {', '.join(complaints)}")
     report(request, options.field_validation, complaints)
