@@ -439,7 +439,6 @@ KNOWN: dict[tuple[str, str], str] = {
         "duplicate object",
     ): "Go reads the second object into the first, JSON's own rule is that the last wins",
     ("updating", "merge unknown, strictly"): _GO_ORDER,
-    ("updating", "strategic of a wrong type"): "Go has another decoder for strategic patches, with other words",
     ("reading", "no token"): _GO_PARSER,
     ("defining", "two stored versions"): "the message shows Go's internal structs",
     ("custom", "no kind"): "the message shows the body as it was sent, spaces included",
