@@ -161,8 +161,8 @@ class StatusDetails(Model):
 class Status(Model):
     """The answer of an API server that is not an object."""
 
+    kind: str = ""  # first, as Go writes it: people compare the text of errors
     api_version: str = ""
-    kind: str = ""
     metadata: ListMeta = field(default_factory=ListMeta)
     status: str = ""
     message: str = ""

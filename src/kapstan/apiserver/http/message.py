@@ -66,9 +66,9 @@ class WatchResponse(msgspec.Struct):
 
 
 def error_response(error: APIError, warnings: Sequence[str] = ()) -> Response:
-    """A Status; clients are warned of what may have led to it."""
+    """A Status, letter by letter as Go writes it; clients are warned of what may have led to it."""
     headers = {"Retry-After": str(error.retry_after)} if error.retry_after else {}
-    return Response(error.status.code, encode(error.status), headers=headers, warnings=list(warnings))
+    return Response(error.status.code, encode(error.status) + b"\n", headers=headers, warnings=list(warnings))
 
 
 def text_response(status: int, text: str, headers: dict[str, str] | None = None) -> Response:

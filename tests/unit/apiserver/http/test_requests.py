@@ -102,6 +102,16 @@ async def test_refusals_come_in_the_form_that_the_client_likes(admin: Any) -> No
     assert (response.status, json.loads(text)["kind"]) == (406, "Status")
 
 
+async def test_a_refusal_is_written_as_go_writes_it(admin: Any) -> None:
+    """The tests of Kubernetes' client for Python compare the whole text."""
+    _, text = await admin.full("GET", f"{CONFIG_MAPS}/none")
+    assert text == (
+        b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",'
+        b'"message":"configmaps \\"none\\" not found","reason":"NotFound",'
+        b'"details":{"name":"none","kind":"configmaps"},"code":404}\n'
+    )
+
+
 async def test_a_body_in_an_unknown_format_is_refused(admin: Any) -> None:
     status, refused = await admin("POST", CONFIG_MAPS, data=b"x", headers={"Content-Type": "application/cbor"})
     assert (status, refused["reason"]) == (415, "UnsupportedMediaType")
@@ -160,6 +170,15 @@ async def test_unknown_fields_are_told_between_those_that_come_twice_as_they_wer
     headers = {"Content-Type": "application/json"}
     _, refused = await admin("POST", f"{CONFIG_MAPS}?fieldValidation=Strict", data=body, headers=headers)
     assert refused["message"].endswith(': unknown field "x", duplicate field "data.k", unknown field "y"')
+
+
+@pytest.mark.parametrize(
+    ("timeout", "status"),
+    [("invalid", 400), ("5", 400), ("5x", 400), ("10s", 200), ("0s", 200), ("100h", 200), ("", 200)],
+)
+async def test_a_timeout_in_the_url_is_a_duration(admin: Any, timeout: str, status: int) -> None:
+    for path in ("/version", CONFIG_MAPS):
+        assert (await admin("GET", f"{path}?timeout={timeout}"))[0] == status
 
 
 async def test_yaml_keys_that_come_twice_are_told(admin: Any) -> None:
