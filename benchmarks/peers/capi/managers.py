@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import fcntl
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -73,6 +74,17 @@ async def managers(
     Their logs are in the folder. Afterwards their webhooks are no longer known; their kinds stay.
     """
     built = await asyncio.to_thread(build)
+    # One at a time on a machine: the simulated clusters have the same ports in every process.
+    with built.folder.with_suffix(".lock").open("w") as lock:
+        await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)
+        async with _managers(built, client, kubeconfig, folder, providers, flags) as running:
+            yield running
+
+
+@asynccontextmanager
+async def _managers(
+    built: Built, client: Client, kubeconfig: Path, folder: Path, providers: Iterable[str], flags: Iterable[str]
+) -> AsyncIterator[Mapping[str, GoManager]]:
     places = {provider: _place(folder / provider) for provider in providers}
     for provider, place in places.items():
         await install(client, [_definition(one, place) for one in built.definitions(provider)])

@@ -6,9 +6,7 @@ The Go programs are built the first time, which takes minutes.
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import tempfile
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -30,14 +28,6 @@ Server: TypeAlias = Callable[[], AbstractAsyncContextManager[Environment]]
 
 SERVERS = [pytest.param(embedded, id="embedded"), pytest.param(real, id="real", marks=pytest.mark.real)]
 IN_MEMORY = (HERE / "in-memory.yaml").read_text()
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    """One at a time on a machine: the simulated clusters of the Go provider have the same ports in every process."""
-    with (Path(tempfile.gettempdir()) / "kapstan-interop.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 @asynccontextmanager
