@@ -8,6 +8,7 @@ import logging
 from kapstan.apiserver import builtin
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.discovery.paths import serve_path
+from kapstan.apiserver.http.deadline import requested_seconds
 from kapstan.apiserver.http.message import HTTPRequest, Response, WatchResponse, text_response
 from kapstan.apiserver.http.negotiation import refusal
 from kapstan.apiserver.http.resources import serve_resource
@@ -34,9 +35,10 @@ async def handle(cluster: LogicalCluster, http: HTTPRequest) -> Response | Watch
     warnings: list[str] = []
     try:
         where = route(http)
+        seconds = requested_seconds(http, where)
         user = cluster.authenticate(http, warnings.append)
         user = cluster.authorize(where.attributes(user, http), http)
-        answer = await _serve(cluster, http, where, user)
+        answer = await _serve(cluster, http, where, user, seconds)
     except APIError as error:
         answer = refusal(http, error)
     except StorageError as error:
@@ -54,7 +56,10 @@ async def handle(cluster: LogicalCluster, http: HTTPRequest) -> Response | Watch
     return answer
 
 
-async def _serve(cluster: LogicalCluster, http: HTTPRequest, where: Route, user: UserInfo) -> Response | WatchResponse:
+async def _serve(
+    cluster: LogicalCluster, http: HTTPRequest, where: Route, user: UserInfo, seconds: float | None
+) -> Response | WatchResponse:
+    """The answer; `seconds` is how long the client waits for it at most."""
     if not where.resource:
         return await serve_path(cluster, http)
     kind = cluster.kinds.resource(GroupVersionResource(where.group, where.version, where.resource))
@@ -65,9 +70,10 @@ async def _serve(cluster: LogicalCluster, http: HTTPRequest, where: Route, user:
     if kind.custom and kind.namespaced and not where.namespace and where.verb not in ("list", "watch"):
         return _page_not_found()
     _check_scope(kind, where)
-    if where.verb in _LONG:
+    limit = seconds if where.verb in _LONG else min(seconds or _TIMEOUT, _TIMEOUT)
+    if limit is None:
         return await serve_resource(cluster, http, where, user, kind)
-    async with asyncio.timeout(_TIMEOUT):
+    async with asyncio.timeout(limit):
         return await serve_resource(cluster, http, where, user, kind)
 
 

@@ -163,6 +163,12 @@ CREATING: Script = [
         f"{CONFIG_MAPS}?dryRun=All",
         '{"foo":{"a":1,"a":2},"bar":[{"a":1,"a":2}],"metadata":{"name":"b","x":{"a":1,"a":2}},"data":{"a":"1","a":"2"}}',
     ),
+    *(
+        (f"timeout {text}", "POST", f"{CONFIG_MAPS}?dryRun=All&timeout={text}", config_map("b"))
+        for text in ("x", "5", "5x", "1m5y", "-", "1..2s", "0", "-1s", "1m30s", "10h")
+    ),
+    ("timeout of a watch", "GET", f"{CONFIG_MAPS}?watch=1&timeoutSeconds=1&timeout=x"),
+    ("timeout of a path", "GET", "/version/nothing?timeout=x"),
     ("bad dryRun", "POST", f"{CONFIG_MAPS}?dryRun=x", config_map("b")),
     ("bad fieldValidation", "POST", f"{CONFIG_MAPS}?fieldValidation=x", config_map("b")),
     ("long manager", "POST", f"{CONFIG_MAPS}?fieldManager={'x' * 130}", config_map("b")),
