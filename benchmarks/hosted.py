@@ -107,8 +107,7 @@ async def _made(plane: ManagementPlane, name: str) -> Times:
 
 
 async def _answered(client: Client, name: str) -> float:
-    while (secret := await client.find(Secret, f"{name}-kubeconfig", "default")) is None:
-        await asyncio.sleep(_LOOK_AGAIN)
+    secret = await _kubeconfig(client, name)
     async with Client(Config.from_kubeconfig(secret.data["value"])) as tenant:
         while True:
             try:
@@ -117,6 +116,14 @@ async def _answered(client: Client, name: str) -> float:
                 await asyncio.sleep(_LOOK_AGAIN)
             else:
                 return time.perf_counter()
+
+
+async def _kubeconfig(client: Client, name: str) -> Secret:
+    """Waited for, not asked for again and again: others start meanwhile, in this process too."""
+    async with client.watch(Secret, "default", fields={"metadata.name": f"{name}-kubeconfig"}) as events:
+        async for event in events:
+            return event.object
+    raise RuntimeError("the watch ended")
 
 
 async def _available(client: Client, name: str) -> float:

@@ -37,7 +37,10 @@ _LOG = logging.getLogger(__name__)
 # What a component may know of its manager's environment: nothing that could be a secret.
 _INHERITED = ("PATH", "HOME", "TMPDIR", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "GOMAXPROCS", "GOMEMLIMIT", "GODEBUG")
 _ROTATE_INTERVAL = 30.0
+# Seconds between questions, at least; and as a part of the time that it has taken already: whoever takes long, because
+# the machine has much to do, is not kept from it by questions.
 _PROBE_INTERVAL = 0.05
+_PROBE_PART = 0.02
 _GRACE = 10.0
 
 # Asks whether a process is ready: None if it is, else the reason why not.
@@ -254,9 +257,10 @@ class Process:
                 logs.rotate(self.log)
 
     async def _until_content(self, probe: Probe | None) -> None:
+        began = time.monotonic()
         while (reason := await probe() if probe else None) is not None:
             self._reason = reason
-            await asyncio.sleep(_PROBE_INTERVAL)
+            await asyncio.sleep(max(_PROBE_INTERVAL, _PROBE_PART * (time.monotonic() - began)))
 
     async def _raise_at_end(self) -> None:
         code = await self.wait()

@@ -85,10 +85,14 @@ async def previous_minor() -> str:
     return version
 
 
-@pytest.fixture
-def broken_patch(patched: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A later version whose API server does not work."""
-    version = DEFAULT_VERSION.rpartition(".")[0] + ".99"
+# What an API server does that does not work, and what is said of it.
+BROKEN = {"echo this release is broken >&2; exit 1": "this release is broken", "sleep 3600": "was not ready within"}
+
+
+@pytest.fixture(params=[next(iter(BROKEN)), pytest.param("sleep 3600", marks=pytest.mark.slow)], ids=["ends", "hangs"])
+def broken_patch(request: pytest.FixtureRequest, patched: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """A later version whose API server does not work, and what is said of it."""
+    version = DEFAULT_VERSION.rpartition(".")[0] + f".{len(request.param)}"
     folder = patched / "kube" / version
     if not folder.is_dir():
         folder.mkdir()
@@ -96,10 +100,10 @@ def broken_patch(patched: Path, monkeypatch: pytest.MonkeyPatch) -> str:
             (folder / name).symlink_to(cache.version_folder(DEFAULT_VERSION) / name)
         program = folder / ComponentName.API_SERVER
         program.unlink()
-        program.write_text("#!/bin/sh\necho this release is broken >&2\nexit 1\n")
+        program.write_text(f"#!/bin/sh\n{request.param}\n")
         program.chmod(0o755)
     monkeypatch.setenv("KAPSTAN_CACHE", str(patched))
-    return version
+    return version, BROKEN[request.param]
 
 
 @pytest.fixture

@@ -151,18 +151,6 @@ async def test_a_version_that_may_not_follow_is_not_tried(either: Management) ->
         assert is_true(plane.status.conditions, "Available")
 
 
-async def test_a_change_that_does_not_work_is_taken_back(management: Management) -> None:
-    async with management.managed():
-        await management.create()
-        await management.available()
-        await management.patch(apiServer={"extraArgs": [{"name": "no-such-flag", "value": "1"}]})
-        plane = await management.until(lambda plane: condition(plane, "RollingOut").reason == "RolledBack")
-
-        assert "it does not know the flag --no-such-flag" in condition(plane, "RollingOut").message
-        assert is_true(plane.status.conditions, "Available")
-        assert plane.status.up_to_date_replicas == 0
-
-
 async def test_an_authority_that_is_lost_is_not_replaced(either: Management) -> None:
     """The nodes of a cluster that works would not survive another one."""
     async with either.managed():

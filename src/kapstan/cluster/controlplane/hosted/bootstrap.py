@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kapstan.cluster.controlplane.hosted.scope import Scope
+from kapstan.cluster.controlplane.hosted.status import ConditionType
 from kapstan.cluster.controlplane.hosted.tenant.objects import (
     addon_objects,
     apply_objects,
@@ -18,8 +19,9 @@ from kapstan.cluster.controlplane.hosted.tenant.objects import (
     delete_objects,
     unwanted_addon_objects,
 )
+from kapstan.machinery.conditions import is_true
 
-__all__ = ("ensure_addons", "ensure_bootstrap")
+__all__ = ("addons_are_early", "ensure_addons", "ensure_bootstrap")
 
 Documents = list[dict[str, Any]]
 
@@ -36,10 +38,10 @@ async def ensure_bootstrap(scope: Scope) -> None:
 
 
 async def ensure_addons(scope: Scope) -> None:
-    """What is deployed: nobody needs it to have an API, so it waits until that is ready."""
+    """What is deployed: nobody needs it to use the cluster, so it waits until others were told that they can."""
     settings, endpoint = scope.settings, scope.endpoint
     assert endpoint is not None, "the proxy of a node is told where the API server is"
-    if settings.hibernated or not scope.observation.ready:
+    if not scope.observation.ready or addons_are_early(scope):
         return
     await _ensure(
         scope,
@@ -48,6 +50,11 @@ async def ensure_addons(scope: Scope) -> None:
         lambda: (addon_objects(settings, endpoint), unwanted_addon_objects(settings, endpoint)),
     )
     scope.addons = True
+
+
+def addons_are_early(scope: Scope) -> bool:
+    """Whether their time is yet to come. Asked before and after the status is written, it is a matter of a moment."""
+    return scope.settings.hibernated or not is_true(scope.control_plane.status.conditions, ConditionType.AVAILABLE)
 
 
 async def _ensure(scope: Scope, what: str, ca: bytes, objects: Callable[[], tuple[Documents, Documents]]) -> None:

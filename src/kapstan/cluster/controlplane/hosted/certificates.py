@@ -10,6 +10,8 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
+from pathlib import PurePath
 
 from kapstan.client import Kubeconfig
 from kapstan.client.kubeconfig import Cluster, User
@@ -174,15 +176,15 @@ def _kubeconfigs(settings: Settings, layout: Layout | None) -> dict[str, bytes]:
         return {}
     server = Endpoint(local_address(layout.bind_address), layout.ports.apiserver).url
     return {
-        f"{component}.conf": _kubeconfig(settings, layout, server, component)
+        f"{component}.conf": _kubeconfig(settings.cluster, layout.certificates, server, component)
         for component in ("controller-manager", "scheduler")
     }
 
 
-def _kubeconfig(settings: Settings, layout: Layout, server: str, component: str) -> bytes:
-    certificates = layout.certificates
+@lru_cache(maxsize=1024)  # asked for in every reconcile, and to write YAML takes milliseconds
+def _kubeconfig(cluster: str, certificates: PurePath, server: str, component: str) -> bytes:
     config = Kubeconfig.of(
-        settings.cluster,
+        cluster,
         f"system:kube-{component}",
         Cluster(server=server, certificate_authority=str(certificates / "ca.crt")),
         User(

@@ -14,7 +14,7 @@ from kapstan.client.interface import metadata_of
 from kapstan.cluster.api.controlplane.group import GROUP
 from kapstan.cluster.api.controlplane.hosted import HostedControlPlane, HostedControlPlaneStatus, RuntimeType
 from kapstan.cluster.api.core.cluster import Cluster
-from kapstan.cluster.controlplane.hosted.bootstrap import ensure_addons, ensure_bootstrap
+from kapstan.cluster.controlplane.hosted.bootstrap import addons_are_early, ensure_addons, ensure_bootstrap
 from kapstan.cluster.controlplane.hosted.certificates import ensure_authorities, ensure_leaves
 from kapstan.cluster.controlplane.hosted.datastore import ensure_datastore
 from kapstan.cluster.controlplane.hosted.deletion import delete_control_plane
@@ -55,6 +55,7 @@ __all__ = ("FINALIZER", "Clock", "HostedControlPlaneReconciler", "utc_now")
 # What certificates are issued and renewed by.
 Clock = Callable[[], datetime]
 
+_SOON = 0.05
 FINALIZER = "controlplane.cluster.x-k8s.io/hosted"
 
 # Each step, and the condition that tells if it fails; after one that does, the others are not tried.
@@ -139,6 +140,7 @@ class HostedControlPlaneReconciler(Reconciler[HostedControlPlane]):
         add_finalizer(plane, FINALIZER)
         await draft.save()
         before = convert(to_builtins(plane.status), HostedControlPlaneStatus)
+        self._milestones.begin(plane)
         scope = self._scope(plane, cluster)
         await self._take_steps(scope)
         observe_status(scope)
@@ -232,7 +234,9 @@ def _cluster_key(plane: HostedControlPlane, cluster: Cluster | None) -> ObjectKe
 
 
 def _next_look(scope: Scope) -> float:
-    """Seconds until something is due: a renewal, a restart, or just another look at what is in the cluster."""
+    """Seconds until something is due: add-ons, a renewal, a restart, or just another look at what is in the cluster."""
+    if not scope.addons and not addons_are_early(scope):
+        return _SOON
     due = [REPEAT]
     if scope.leaves is not None:
         due.append((scope.leaves.next_renewal - scope.now).total_seconds())

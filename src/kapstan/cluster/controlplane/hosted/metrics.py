@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
+from kapstan.cluster.api.controlplane.hosted import HostedControlPlane
 from kapstan.cluster.controlplane.hosted.scope import Scope
 from kapstan.machinery.gvk import ObjectKey
 from kapstan.runtime.metrics import Registry
@@ -74,12 +75,19 @@ class Milestones:
         self._metrics = metrics
         self._begun: dict[str, tuple[float, set[str]]] = {}
 
+    def begin(self, plane: HostedControlPlane) -> None:
+        """Counted from the first reconcile of one that was not made before.
+
+        It is remembered until it is deleted: the next reconcile may see it as it was before this one.
+        """
+        if plane.status.initialization is None:
+            self._begun.setdefault(plane.uid, (perf_counter(), {"answering", "initialized", "available"}))
+
     def observe(self, scope: Scope) -> None:
-        """Counted from the first reconcile of one that was not made before."""
         plane = scope.control_plane
-        if plane.uid not in self._begun and plane.status.initialization is not None:
+        if plane.uid not in self._begun:
             return
-        began, missing = self._begun.setdefault(plane.uid, (perf_counter(), {"answering", "initialized", "available"}))
+        began, missing = self._begun[plane.uid]
         reached = {
             "answering": scope.observation.answering,
             "initialized": plane.status.initialization is not None,
@@ -88,8 +96,6 @@ class Milestones:
         for name in [name for name in missing if reached[name]]:
             missing.discard(name)
             self._metrics.milestone(name, perf_counter() - began)
-        if not missing:
-            self.forget(plane.uid)
 
     def forget(self, uid: str) -> None:
         self._begun.pop(uid, None)
