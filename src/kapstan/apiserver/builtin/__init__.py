@@ -15,6 +15,7 @@ from kapstan.apiserver.builtin.facts import (
 from kapstan.apiserver.builtin.openapi import document, openapi
 from kapstan.apiserver.builtin.operations import group_version_paths, resource_paths
 from kapstan.apiserver.builtin.swagger import custom_definitions, path_item, swagger
+from kapstan.apiserver.builtin.swaggerproto import encode_swagger
 
 __all__ = (
     "GroupVersion",
@@ -26,6 +27,7 @@ __all__ = (
     "definition_name",
     "definitions",
     "document",
+    "encode_swagger",
     "group_version",
     "group_version_paths",
     "group_versions",

@@ -12,6 +12,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from kapstan.apiserver import builtin
 from kapstan.apiserver.builtin import facts
 from kapstan.apiserver.kinds import KindTable, ServedKind
@@ -33,6 +35,7 @@ class OpenAPI:
         self._paths = {found.path.removeprefix("/"): found for found in self._kinds}
         self._custom: dict[GroupVersion, bytes] = {}
         self._swagger: tuple[bytes, str] | None = None
+        self._swagger_protobuf: bytes | None = None
 
     def index(self) -> dict[str, Any]:
         """`/openapi/v3`."""
@@ -62,6 +65,13 @@ class OpenAPI:
             compressed = gzip.compress(body, compresslevel=5, mtime=0)
             self._swagger = compressed, hashlib.sha512(body).hexdigest().upper()
         return self._swagger
+
+    def swagger_protobuf(self) -> bytes:
+        """The same as compressed protobuf."""
+        if self._swagger_protobuf is None:
+            document = msgspec.json.decode(gzip.decompress(self.swagger()[0]))
+            self._swagger_protobuf = gzip.compress(builtin.encode_swagger(document), compresslevel=5, mtime=0)
+        return self._swagger_protobuf
 
     def _custom_document(self, group_version: GroupVersion) -> dict[str, Any]:
         schemas: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from kapstan.apiserver.discovery.documents import Aggregated, discover
 from kapstan.apiserver.discovery.health import HEALTH_PATHS, serve_health
 from kapstan.apiserver.discovery.openapi import OpenAPI, openapi_of
 from kapstan.apiserver.discovery.version import version_info
-from kapstan.apiserver.http.message import HTTPRequest, Response, text_response
+from kapstan.apiserver.http.message import JSON, HTTPRequest, Response, text_response
 from kapstan.apiserver.http.negotiation import accept_clauses, negotiate, rendered
 from kapstan.apiserver.registry.objects import encode
 from kapstan.machinery.errors import MethodNotAllowed, NotAcceptable
@@ -24,6 +24,11 @@ __all__ = ("serve_path",)
 _AGGREGATED = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}
 _AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _FOREVER = "public, immutable"
+_JSON_RANGES = (("application", "json"), ("application", "*"), ("*", "*"))
+_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_PROTOBUF_OF_OLD = (
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"  # as clients ask, which is no media type
+)
 _PATHS = [
     "/.well-known/openid-configuration",
     "/api",
@@ -124,30 +129,40 @@ def _openapi(request: HTTPRequest, documents: OpenAPI, path: str) -> Response:
 
 
 def _swagger(request: HTTPRequest, documents: OpenAPI) -> Response:
-    """OpenAPI v2, which is published as JSON only: clients that want protobuf learn that by the answer."""
+    """OpenAPI v2, as JSON or protobuf."""
     headers = {"Vary": "Accept-Encoding"}
-    if not _takes_json(request):
+    protobuf = _prefers_protobuf(request)
+    if protobuf is None:
         return Response(406, b"", headers=headers)
     body, digest = documents.swagger()
     headers["ETag"] = f'"{digest}"'
     if request.header("If-None-Match") == headers["ETag"]:
         return Response(304, b"", headers=headers)
+    if protobuf:
+        return _unpacked(request, documents.swagger_protobuf(), headers, _PROTOBUF)
     return _unpacked(request, body, headers)
+
+
+def _prefers_protobuf(request: HTTPRequest) -> bool | None:
+    """Whether protobuf comes before JSON in what the client takes; None if it takes neither."""
+    for clause in accept_clauses(request.header("Accept") or "*/*"):
+        if (clause.type, clause.subtype) in _JSON_RANGES:
+            return False
+        if f"{clause.type}/{clause.subtype}" in (_PROTOBUF, _PROTOBUF_OF_OLD):
+            return True
+    return None
 
 
 def _takes_json(request: HTTPRequest) -> bool:
     accept = request.header("Accept")
-    return not accept or any(
-        (clause.type, clause.subtype) in (("application", "json"), ("application", "*"), ("*", "*"))
-        for clause in accept_clauses(accept)
-    )
+    return not accept or any((clause.type, clause.subtype) in _JSON_RANGES for clause in accept_clauses(accept))
 
 
-def _unpacked(request: HTTPRequest, compressed: bytes, headers: dict[str, str]) -> Response:
+def _unpacked(request: HTTPRequest, compressed: bytes, headers: dict[str, str], type: str = JSON) -> Response:
     """As it is kept, if the client can unpack it."""
     if "gzip" in request.header("Accept-Encoding"):
-        return Response(200, compressed, headers={**headers, "Content-Encoding": "gzip"})
-    return Response(200, gzip.decompress(compressed), headers=headers)
+        return Response(200, compressed, type, {**headers, "Content-Encoding": "gzip"})
+    return Response(200, gzip.decompress(compressed), type, headers)
 
 
 def _group_paths(cluster: LogicalCluster) -> set[str]:

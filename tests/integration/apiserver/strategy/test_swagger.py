@@ -15,6 +15,10 @@ pytestmark = pytest.mark.real
 Object = dict[str, Any]
 PATH = "/openapi/v2"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+PROTOBUF = (
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf,application/json",
+)
 GROUP_VERSION_KIND = "x-kubernetes-group-version-kind"
 
 SCHEMA: Object = {
@@ -171,7 +175,15 @@ async def test_both_publish_the_same(both: Both) -> None:
 
 @pytest.mark.parametrize(
     "accept",
-    ["application/json", "*/*", "application/*", "text/html, application/json;q=0.5", "text/plain", "application/yaml"],
+    [
+        "application/json",
+        "*/*",
+        "application/*",
+        "text/html, application/json;q=0.5",
+        "text/plain",
+        "application/yaml",
+        *PROTOBUF,
+    ],
 )
 async def test_both_answer_the_same_to_what_is_accepted(both: Both, accept: str) -> None:
     ours, theirs = await both.ask(lambda server: server.negotiate(PATH, accept))

@@ -113,9 +113,17 @@ async def test_openapi_v2_is_one_document_that_is_known_by_its_hash(admin: Any) 
     assert {"$ref": "#/parameters/dryRun"} in operation["parameters"]
     again, _ = await admin.full("GET", "/openapi/v2", headers={"If-None-Match": head.headers["ETag"]})
     assert again.status == 304
-    protobuf = {"Accept": "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}
-    assert (await admin("GET", "/openapi/v2", headers=protobuf))[0] == 406
+    assert (await admin("GET", "/openapi/v2", headers={"Accept": "text/plain"}))[0] == 406
     assert (await admin("GET", "/openapi/v2/more"))[0] == 404
+
+
+async def test_openapi_v2_is_to_be_had_as_protobuf(admin: Any) -> None:
+    for sign in ("@", "."):
+        accept = {"Accept": f"application/com.github.proto-openapi.spec.v2{sign}v1.0+protobuf"}
+        response, body = await admin.full("GET", "/openapi/v2", headers=accept)
+        assert response.headers["Content-Type"] == "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+        assert body.startswith(b"\n\x032.0\x12\x12\n\nKubernetes\x12\x041.36")
+        assert b"#/definitions/io.k8s.api.core.v1.PodSpec" in body
 
 
 async def test_openapi_documents_are_found_by_their_hash(admin: Any) -> None:
