@@ -51,7 +51,7 @@ class Controller:
         self.name = name
         self.options = options or ControllerOptions()
         limiter = self.options.rate_limiter
-        self.queue: WorkQueue[ObjectKey] = WorkQueue(limiter() if limiter else None)
+        self.queue: WorkQueue[ObjectKey] = WorkQueue(limiter() if limiter else None, rest=self.options.rest)
         workers = self.options.max_concurrent_reconciles
         self.metrics = ControllerMetrics(metrics or Registry(), name, self.queue, workers)
         self._reconcile, self._sources = reconcile, list(sources)

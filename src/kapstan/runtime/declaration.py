@@ -51,6 +51,7 @@ class ControllerOptions(Struct, frozen=True, kw_only=True):
     cache_sync_timeout: float = 120
     needs_leader_election: bool = True
     warm_up: bool = False  # fill the queue before the election is won
+    rest: float = 0  # leave an object alone for so many times as long as its last reconcile took
 
     def __post_init__(self) -> None:
         if self.max_concurrent_reconciles < 1:
@@ -117,6 +118,7 @@ def controller(
     cache_sync_timeout: float = 120,
     needs_leader_election: bool = True,
     warm_up: bool = False,
+    rest: float = 0,
 ) -> Callable[[C], C]:
     """Say what a reconciler is the controller of."""
     gvk = gvk_of(kind)
@@ -137,6 +139,7 @@ def controller(
             cache_sync_timeout=cache_sync_timeout,
             needs_leader_election=needs_leader_election,
             warm_up=warm_up,
+            rest=rest,
         ),
     )
 

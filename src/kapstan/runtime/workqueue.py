@@ -35,6 +35,8 @@ K = TypeVar("K", bound=Hashable)
 # Objects that were only listed, or did not change: fresh events overtake them.
 LOW_PRIORITY = -100
 
+_MOST_RESTING = 10_000  # keys that are remembered, most of them rested already
+
 log = logging.getLogger(__name__)
 
 
@@ -86,7 +88,8 @@ class Item(Generic[K]):
 class WorkQueue(Generic[K]):
     """Keys to work on: deduplicated, prioritised, delayed, rate limited."""
 
-    def __init__(self, limiter: RateLimiter | None = None, *, clock: Clock | None = None) -> None:
+    def __init__(self, limiter: RateLimiter | None = None, *, clock: Clock | None = None, rest: float = 0) -> None:
+        """A key is left alone for `rest` times as long as work on it took, however often it is added meanwhile."""
         self.stats = QueueStats()
         self._limiter = limiter or exponential()
         self._clock = clock or LoopClock()
@@ -105,6 +108,9 @@ class WorkQueue(Generic[K]):
         self._getters: deque[asyncio.Future[None]] = deque()
         self._closed = False
         self._drained = asyncio.Event()
+        self._pace = 0.0
+        self._rest = rest
+        self._resting: dict[K, float] = {}  # until when
 
     # --- Adding ---------------------------------------------------------------------------------------------------
 
@@ -112,6 +118,8 @@ class WorkQueue(Generic[K]):
         """Have the key worked on, now or `after` seconds. Nothing happens once the queue is shut down."""
         if self._closed:
             return
+        if key in self._resting:
+            after = max(after, self._resting[key] - self._clock.time())
         if after > 0 and key not in self._ready and key not in self._again:
             self._wait(key, priority, after)
             return
@@ -283,13 +291,25 @@ class WorkQueue(Generic[K]):
             return
         del self._processing[key]
         now = self._clock.time()
-        self.stats.work_duration.observe(now - item.since)
+        took = now - item.since
+        self.stats.work_duration.observe(took)
+        self._pace += (took - self._pace) / 8
+        if self._rest and not self._closed:
+            self._let_rest(key, now, now + self._rest * took)
         if self._again:
             again = self._again.pop(key, None)
             if again is not None and not self._closed:
-                self._push(key, again, now)
+                if key in self._resting:
+                    self._wait(key, again, self._resting[key] - now)
+                else:
+                    self._push(key, again, now)
         if self._closed and not self._processing:
             self._drained.set()
+
+    def _let_rest(self, key: K, now: float, until: float) -> None:
+        if len(self._resting) >= _MOST_RESTING:
+            self._resting = {known: end for known, end in self._resting.items() if end > now}
+        self._resting[key] = until
 
     # --- Ending ---------------------------------------------------------------------------------------------------
 
@@ -300,6 +320,7 @@ class WorkQueue(Generic[K]):
             self._timer.cancel()
         for collection in (self._ready, self._waiting, self._again, self._heap, self._buckets, self._priorities):
             collection.clear()
+        self._resting.clear()
         for getter in self._getters:
             if not getter.done():
                 getter.set_result(None)
@@ -333,6 +354,11 @@ class WorkQueue(Generic[K]):
     def waiting(self) -> int:
         """How many keys wait for their time."""
         return len(self._waiting)
+
+    @property
+    def pace(self) -> float:
+        """How many seconds work on a key takes of late: because there is much to do for it, or much going on."""
+        return self._pace
 
     def running(self) -> list[float]:
         """For how many seconds each key that is being worked on has been."""

@@ -273,3 +273,43 @@ async def test_durations_and_counts_are_kept(queue: WorkQueue[str], clock: FakeC
     item.done()
     assert (queue.stats.adds.value, queue.stats.retries.value) == (1, 0)
     assert (queue.stats.queue_duration.sum, queue.stats.work_duration.sum) == (2, 3)
+
+
+async def test_a_key_rests_in_proportion_to_the_work_on_it(clock: FakeClock) -> None:
+    """However often it is added meanwhile, while it is worked on or afterwards; other keys do not wait with it."""
+    queue: WorkQueue[str] = WorkQueue(clock=clock, rest=2)
+    queue.add("slow")
+    item = await queue.get()
+    queue.add("slow")
+    clock.advance(3)
+    item.done()
+    queue.add("slow")
+    queue.add("other")
+    assert (await queue.get()).key == "other"
+    clock.advance(5.99)
+    queue.add("slow", priority=1)
+    assert not queue
+    clock.advance(0.01)
+    assert (await queue.get()).key == "slow"
+
+
+async def test_a_key_that_has_rested_is_handed_out_at_once(clock: FakeClock) -> None:
+    queue: WorkQueue[str] = WorkQueue(clock=clock, rest=2)
+    queue.add("slow")
+    item = await queue.get()
+    clock.advance(3)
+    item.done()
+    clock.advance(6)
+    queue.add("slow")
+    assert len(queue) == 1
+
+
+async def test_the_pace_follows_how_long_work_takes(clock: FakeClock) -> None:
+    queue: WorkQueue[str] = WorkQueue(clock=clock)
+    assert queue.pace == 0
+    for _ in range(100):
+        queue.add("a")
+        item = await queue.get()
+        clock.advance(2)
+        item.done()
+    assert queue.pace == pytest.approx(2, abs=0.01)

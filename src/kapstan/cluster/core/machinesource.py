@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from kapstan.cluster.api.core import Machine
+from kapstan.cluster.skeleton.sources import stretched
 from kapstan.machinery.gvk import ObjectKey
 from kapstan.runtime.change import Change
 from kapstan.runtime.informer import SharedInformer
@@ -46,7 +47,7 @@ class MachineSource:
             if after is None:
                 return
             for key in set(self._handler(change)):
-                queue.add(key, priority=LOW_PRIORITY if initial else 0, after=after)
+                queue.add(key, priority=LOW_PRIORITY if initial else 0, after=stretched(after, queue))
 
         unlisten = self._machines.listen(hear)
         try:

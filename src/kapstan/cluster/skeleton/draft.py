@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from kapstan.client.client import Client
 from kapstan.client.interface import Patch
+from kapstan.cluster.skeleton.ownstatus import wrote_status
 from kapstan.machinery.codec import to_builtins
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.machinery.model import Resource
@@ -61,8 +62,10 @@ class Draft(Generic[R]):
         if not changes:
             return
         written = await self._patch({"status": changes}, subresource="status", locked=True)
-        self.obj.metadata.resource_version = written.metadata.resource_version
-        self._before["metadata"]["resourceVersion"] = written.metadata.resource_version
+        version = written.metadata.resource_version
+        wrote_status(self.obj.uid, self.obj.metadata.resource_version, version)
+        self.obj.metadata.resource_version = version
+        self._before["metadata"]["resourceVersion"] = version
         self._before["status"] = after
 
     async def _patch(self, changes: dict[str, Any], *, subresource: str = "", locked: bool = False) -> Any:

@@ -17,7 +17,15 @@ from kapstan.runtime.informer import SharedInformer
 from kapstan.runtime.source import Queue
 from kapstan.runtime.workqueue import LOW_PRIORITY
 
-__all__ = ("Patient",)
+__all__ = ("Patient", "stretched")
+
+_LONGEST_PACE = 0.5  # seconds
+
+
+def stretched(patience: float, queue: Queue) -> float:
+    """Seconds to wait for what can wait that long, and longer where looking takes long: a cluster of a thousand
+    machines, or a thousand clusters at once. So it never takes more than a part of the time."""
+    return patience * (1 + 20 * min(queue.pace, _LONGEST_PACE))
 
 
 class Patient:
@@ -40,7 +48,7 @@ class Patient:
             change = Change(self._kind, old, new, initial=initial)
             if change.unchanged and not initial:
                 return
-            after = 0 if initial or self._urgent(change) else self._patience
+            after = 0 if initial or self._urgent(change) else stretched(self._patience, queue)
             for key in self._handler(change):
                 queue.add(key, priority=LOW_PRIORITY if initial else 0, after=after)
 

@@ -41,7 +41,7 @@ def _matters(change: Change) -> bool:
     return (old.spec.taints, old.metadata.labels) != (new.spec.taints, new.metadata.labels)
 
 
-@controller(DaemonSet, name="daemonset-controller", owns=[Pod], reads=[Node], max_concurrent_reconciles=2)
+@controller(DaemonSet, name="daemonset-controller", owns=[Pod], reads=[Node], max_concurrent_reconciles=2, rest=3)
 class DaemonSetReconciler(Reconciler[DaemonSet]):
     """Keeps the pods of DaemonSets."""
 

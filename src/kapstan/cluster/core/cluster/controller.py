@@ -25,6 +25,7 @@ from kapstan.cluster.remote.clustercache import SECRETS, ClusterCache
 from kapstan.cluster.remote.sources import ConnectionSource
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.ownstatus import beyond_own_status
 from kapstan.cluster.skeleton.paused import is_paused
 from kapstan.cluster.skeleton.phases import Phase, run_phases
 from kapstan.cluster.skeleton.sources import Patient
@@ -52,7 +53,9 @@ def references(cluster: Cluster) -> Iterable[ContractReference]:
 @controller(
     Cluster,
     reads=[DEFINITIONS, ClusterClass, Machine, MachineDeployment, MachineSet, MachinePool, SECRETS],
+    when=beyond_own_status,
     max_concurrent_reconciles=50,
+    rest=1,
 )
 @rbac("cluster.x-k8s.io", "clusters;clusters/status;clusters/finalizers", verbs="get;list;watch;patch;update")
 @rbac(

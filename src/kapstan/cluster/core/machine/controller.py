@@ -28,6 +28,7 @@ from kapstan.cluster.remote.sources import ConnectionSource, NodeSource
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.conditions import ConditionType, true_on
 from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.ownstatus import beyond_own_status
 from kapstan.cluster.skeleton.paused import is_paused
 from kapstan.cluster.skeleton.phases import Phase, run_phases
 from kapstan.machinery.gvk import GroupVersion, ObjectKey
@@ -68,6 +69,7 @@ def _said_to_machines(cluster: Cluster) -> object:
 @controller(
     Machine,
     reads=[DEFINITIONS, Cluster, MachineSet, MachineDeployment, MachineDrainRule],
+    when=beyond_own_status,
     max_concurrent_reconciles=100,
 )
 @rbac("cluster.x-k8s.io", "machines;machines/status;machines/finalizers", verbs="get;list;watch;patch;update")

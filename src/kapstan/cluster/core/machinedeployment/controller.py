@@ -57,6 +57,7 @@ def _has_heard_now(change: Change) -> bool:
     reads=[DEFINITIONS, Cluster, Machine, MachineSet],
     when=generation_changed | label_changed | annotation_changed,  # its status is its own
     max_concurrent_reconciles=50,
+    rest=1,
 )
 @rbac(
     "cluster.x-k8s.io",

@@ -58,6 +58,7 @@ def _said_to_sets(cluster: Cluster) -> object:
     reads=[DEFINITIONS, Cluster, Machine, MachineDeployment],
     when=generation_changed | label_changed | annotation_changed,  # its status is its own
     max_concurrent_reconciles=50,
+    rest=1,
 )
 @rbac("cluster.x-k8s.io", "machinesets;machinesets/status;machinesets/finalizers", verbs="get;list;watch;patch;update")
 @rbac("cluster.x-k8s.io", "machines;machines/status", verbs="get;list;watch;create;patch;update;delete")

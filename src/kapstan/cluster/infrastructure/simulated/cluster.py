@@ -19,6 +19,7 @@ from kapstan.cluster.infrastructure.simulated.progress import remaining, this_mo
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.conditions import ConditionType, false, put, true
 from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.ownstatus import beyond_own_status
 from kapstan.cluster.skeleton.paused import is_paused
 from kapstan.cluster.skeleton.phases import Phase, run_phases
 from kapstan.cluster.skeleton.reasons import Reason
@@ -49,7 +50,7 @@ class Scope:
         return self.draft.obj
 
 
-@controller(SimulatedCluster, reads=[Cluster, SimulatedMachine], max_concurrent_reconciles=20)
+@controller(SimulatedCluster, reads=[Cluster, SimulatedMachine], when=beyond_own_status, max_concurrent_reconciles=20)
 @rbac(GROUP, "simulatedclusters;simulatedclusters/status", verbs="get;list;watch;patch")
 class SimulatedClusterReconciler(Reconciler[SimulatedCluster]):
     """Reconciles SimulatedClusters."""

@@ -25,6 +25,7 @@ from kapstan.cluster.remote.clustercache import SECRETS, ClusterCache
 from kapstan.cluster.remote.sources import ConnectionSource
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.ownstatus import beyond_own_status
 from kapstan.cluster.skeleton.paused import is_paused
 from kapstan.cluster.skeleton.phases import Phase, run_phases
 from kapstan.machinery.gvk import ObjectKey
@@ -54,7 +55,7 @@ def _said_to_computers(cluster: Cluster) -> object:
     return cluster.spec.paused, initialization and initialization.infrastructure_provisioned
 
 
-@controller(SimulatedMachine, reads=[Cluster, Machine, SECRETS], max_concurrent_reconciles=100)
+@controller(SimulatedMachine, reads=[Cluster, Machine, SECRETS], when=beyond_own_status, max_concurrent_reconciles=100)
 @rbac(GROUP, "simulatedmachines;simulatedmachines/status", verbs="get;list;watch;patch")
 @rbac("", "secrets", verbs="get;list;watch;patch")
 class SimulatedMachineReconciler(Reconciler[SimulatedMachine]):

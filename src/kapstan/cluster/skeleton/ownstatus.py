@@ -1,0 +1,34 @@
+"""Own status: a reconcile that writes the status of its object need not be woken by that.
+
+What it wrote it has computed from all that it saw, the object included; looking again would find nothing to do. Only
+the very change from what it read to what it wrote is held back: with anybody else's in between, it is woken.
+"""
+
+from __future__ import annotations
+
+from kapstan.runtime.change import Change
+from kapstan.runtime.predicate import predicate
+
+__all__ = ("beyond_own_status", "wrote_status")
+
+_MOST = 100_000  # of writes that nobody has heard of yet
+_written: dict[str, tuple[str, str]] = {}  # by uid: the resourceVersions before and after
+
+
+def wrote_status(uid: str, before: str, after: str) -> None:
+    """A reconcile has written the status of its object."""
+    if len(_written) >= _MOST:
+        _written.clear()
+    _written[uid] = before, after
+
+
+@predicate
+def beyond_own_status(change: Change) -> bool:
+    """Anything but the status that a reconcile of the object has written itself. Deletions go on by every step."""
+    old, new = change.old, change.new
+    if old is None or new is None or new.deleting:
+        return True
+    if _written.get(new.uid) != (old.resource_version, new.resource_version):
+        return True
+    del _written[new.uid]
+    return False
