@@ -40,11 +40,12 @@ class Converter(Protocol):
 class Intake(Protocol):
     """What a schema does to the objects of one version: shapes them on their way in, and judges them."""
 
-    def shape(self, obj: Object, *, applied: bool = False) -> list[str]:
+    def shape(self, obj: Object, *, applied: bool = False, converted: bool = False) -> list[str]:
         """Drop unknown fields and forbidden nulls, fill in defaults, in place; returns the paths of what was unknown.
 
         BadRequest if a field has a type that the server could not even read. Nulls that somebody applied stay, for
-        validation to refuse: to clear a field, one leaves it out.
+        validation to refuse: to clear a field, one leaves it out. What was converted from the stored version had
+        that one's defaults, and gets no others.
         """
 
     def validate(self, obj: Object, old: Object | None, subresource: str = "") -> Sequence[FieldError]:

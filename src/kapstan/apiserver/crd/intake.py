@@ -26,14 +26,15 @@ class CustomIntake:
         self._schema = schema
         self._scale = scale
 
-    def shape(self, obj: Object, *, applied: bool = False) -> list[str]:
+    def shape(self, obj: Object, *, applied: bool = False, converted: bool = False) -> list[str]:
         try:
             metadata, unknown = decode_object_meta(obj.get("metadata"))
             obj["metadata"] = metadata
             found = [f"metadata.{path}" for path in unknown] + self._schema.prune(obj, nulls=not applied)
         except InvalidMetadata as error:
             raise BadRequest(str(error)) from error
-        self._schema.default(obj)
+        if not converted:
+            self._schema.default(obj)
         return found
 
     def validate(self, obj: Object, old: Object | None, subresource: str = "") -> Sequence[FieldError]:

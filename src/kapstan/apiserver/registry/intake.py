@@ -26,7 +26,7 @@ class BuiltinIntake:
         self._struct = struct_of(gvk)
         self._strategy = strategy
 
-    def shape(self, obj: Object, *, applied: bool = False) -> list[str]:
+    def shape(self, obj: Object, *, applied: bool = False, converted: bool = False) -> list[str]:
         if self._struct is None:
             unknown = prune(obj, self._schema)
         else:

@@ -119,7 +119,9 @@ async def stored(kind: ServedKind, obj: Object) -> Object:
 def record(kind: ServedKind, key: str, revision: int, obj: Object) -> Record:
     """What is written; `obj` is in the stored version. Its JSON begins with `ServedKind.head`."""
     obj = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **obj}
-    return record_from_object(kind.storage.group_resource, key, revision, obj, kind.storage)
+    # What came in another version has not seen the defaults of the stored one: it gets them whenever it is read.
+    shaped = kind.stored_as_served or not kind.custom
+    return record_from_object(kind.storage.group_resource, key, revision, obj, kind.storage if shaped else None)
 
 
 def _restored(storage: StorageKind, record: Record) -> Object:
@@ -135,7 +137,7 @@ async def _converted(kind: ServedKind, objects: list[Object]) -> list[Object]:
         return objects
     converted = await _convert(kind.storage, objects, kind.gvk.group_version)
     for obj in converted:
-        kind.intake.shape(obj)
+        kind.intake.shape(obj, converted=True)
     return converted
 
 

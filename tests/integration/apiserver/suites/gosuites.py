@@ -69,7 +69,7 @@ class GoSuite:
         digest = hashlib.sha256("".join(path.read_text() for path in self.replace.values()).encode())
         folder = cache_root() / "tests" / f"{self.module.replace('/', '-')}@{self.version}-{digest.hexdigest()[:8]}"
         source = folder / "source"
-        # Users agents are named for the program, and tests expect that of `go test`.
+        # User agents are named for the program, and tests expect that of `go test`.
         program = folder / self.package.replace("/", "-") / f"{Path(self.package).name}.test"
         if not source.exists():
             self._copy(source)
@@ -89,13 +89,13 @@ class GoSuite:
         shutil.copytree(json.loads(said.stdout)["Dir"], unfinished)
         for path in (unfinished, *unfinished.rglob("*")):  # the cache of modules is read-only
             path.chmod(path.stat().st_mode | 0o200)
-        for path, ours in self.replace.items():
-            shutil.copy(ours, unfinished / path)
+        for theirs, ours in self.replace.items():
+            shutil.copy(ours, unfinished / theirs)
         unfinished.rename(source)
 
     def _compile(self, source: Path, program: Path) -> None:
         program.parent.mkdir(parents=True, exist_ok=True)
-        command = ["go", "test", "-c", "-vet=off", "-mod=mod", "-o", program, f"./{self.package}"]
+        command = ["go", "test", "-c", "-vet=off", "-mod=mod", "-o", str(program), f"./{self.package}"]
         subprocess.run(command, cwd=source, check=True)
 
 

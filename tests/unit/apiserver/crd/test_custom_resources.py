@@ -179,6 +179,25 @@ async def test_unknown_fields_are_preserved_by_schemas_only(api: API) -> None:
         await api.create(definition(preserveUnknownFields=True))
 
 
+async def test_what_is_read_has_the_defaults_of_the_version_that_is_stored(widgets: API) -> None:
+    """Those of the version that is asked for are for what comes in."""
+    await widgets.create(widget())
+    found = await widgets.get(CRD, "widgets.example.com")
+    stored, served = (version["schema"]["openAPIV3Schema"]["properties"] for version in found["spec"]["versions"])
+    stored["spec"]["properties"]["shape"] = {"type": "string", "default": "round"}
+    for properties in (stored, served):
+        properties["spec"]["properties"]["weight"] = {"type": "integer"}
+    served["spec"]["properties"]["shape"] = {"type": "string"}
+    served["spec"]["properties"]["weight"]["default"] = 5
+    await widgets.update(found)
+    read = await widgets.get(OLD_WIDGET, "a", "default")
+    assert (read["spec"].get("shape"), read["spec"].get("weight")) == ("round", None)
+    sent = await widgets.update({**read, "metadata": {**read["metadata"], "labels": {"a": "b"}}})
+    assert sent["spec"]["weight"] == 5
+    created = await widgets.create({**widget("b"), "apiVersion": "example.com/v1beta1"})
+    assert created["spec"]["shape"] == "round"
+
+
 async def test_null_is_refused_where_it_is_applied_and_dropped_where_it_is_sent(widgets: API) -> None:
     """Who applies says what there shall be; to clear a field, one leaves it out."""
     sent = await widgets.create(widget(spec={"size": 3, "replicas": None, "colour": None}))
