@@ -178,7 +178,7 @@ class PolicyMutation:
         mutator = policy.evaluator
         before, _ = await changing.seen_by(kind)
         try:
-            if not (await self._activation(invocation, changing)).matches(mutator.conditions):
+            if mutator.conditions and not (await self._activation(invocation, changing)).matches(mutator.conditions):
                 return False
         except (ExpressionFailed, OutOfBudget) as error:
             _deny(denials, policy, binding, str(error), "Invalid")
