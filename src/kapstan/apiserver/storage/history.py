@@ -13,7 +13,7 @@ from kapstan.apiserver.storage.interface import Event
 
 __all__ = ("History", "HistoryLimits")
 
-_FRAMED = 1024  # the newest events keep what was encoded for watchers: others may still be about to send it
+_FRAMED = 64  # the newest events keep what was encoded for watchers: others may still be about to send it
 _revision = attrgetter("revision")
 
 
