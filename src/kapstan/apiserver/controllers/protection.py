@@ -37,7 +37,7 @@ class _Protection:
         self._finalizer = FINALIZERS[self.collection]
         self._api = controller_api(cluster, self.account)
         self._queue: WorkQueue[str] = WorkQueue(cluster, self.account, self._reconcile)
-        self._kept: set[str] = set()  # used by somebody when last looked at
+        self._kept: dict[str, None] = {}  # used by somebody when last looked at
         self._stops: list[Callable[[], None]] = [
             self._storage.observe(self._on_object, self.collection),
             *(self._storage.observe(self._on_user, kind) for kind in self.users),
@@ -60,7 +60,7 @@ class _Protection:
 
     def _on_object(self, event: Event) -> None:
         if event.type == "DELETED":
-            self._kept.discard(event.record.key)
+            self._kept.pop(event.record.key, None)
         else:
             self._look_at(event.record)
 
@@ -81,9 +81,9 @@ class _Protection:
         metadata = obj["metadata"]
         finalizers = metadata.get("finalizers") or []
         deleting, protected = bool(metadata.get("deletionTimestamp")), self._finalizer in finalizers
-        self._kept.discard(key)
+        self._kept.pop(key, None)
         if deleting and protected and self.is_used(obj):
-            self._kept.add(key)
+            self._kept[key] = None
         elif deleting and protected:
             await self._write(obj, [one for one in finalizers if one != self._finalizer])
         elif not deleting and not protected:

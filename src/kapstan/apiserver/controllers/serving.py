@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.request import LOOPBACK, UserInfo
@@ -22,8 +23,13 @@ MANAGER = "kube-controller-manager"
 
 def controller_api(cluster: LogicalCluster, account: str, manager: str = MANAGER) -> API:
     """The cluster in the name of a controller, as the service account that it would have."""
-    user = UserInfo(f"system:serviceaccount:kube-system:{account}", groups=LOOPBACK.groups)
-    return cluster.api.as_user(user, manager)
+    return cluster.api.as_user(_user(account), manager)
+
+
+@cache
+def _user(account: str) -> UserInfo:
+    """The same for all clusters, of which there may be thousands."""
+    return UserInfo(f"system:serviceaccount:kube-system:{account}", groups=LOOPBACK.groups)
 
 
 class ServedKinds:

@@ -26,7 +26,19 @@ _MAX_DELAY = 60.0
 
 
 class WorkQueue(Generic[K]):
-    """Work for one controller of one cluster."""
+    """Work for one controller of one cluster. There are a dozen in each, most of them idle: they are kept small."""
+
+    __slots__ = (
+        "_closed",
+        "_cluster",
+        "_failures",
+        "_idle",
+        "_name",
+        "_reconcile",
+        "_running",
+        "_timers",
+        "_waiting",
+    )
 
     def __init__(self, cluster: LogicalCluster, name: str, reconcile: Callable[[K], Awaitable[None]]) -> None:
         self._cluster = cluster
@@ -37,8 +49,7 @@ class WorkQueue(Generic[K]):
         self._timers: dict[K, asyncio.TimerHandle] = {}
         self._running = False
         self._closed = False
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._idle: asyncio.Event | None = None  # while somebody waits for it
 
     def add(self, key: K) -> None:
         """Have a key looked at soon."""
@@ -50,7 +61,6 @@ class WorkQueue(Generic[K]):
         self._waiting[key] = None
         if not self._running:
             self._running = True
-            self._idle.clear()
             self._cluster.spawn(self._run())
 
     def add_after(self, key: K, delay: float) -> None:
@@ -60,7 +70,10 @@ class WorkQueue(Generic[K]):
 
     async def idle(self) -> None:
         """Return when nothing is left to do now."""
-        await self._idle.wait()
+        if self._running:
+            if self._idle is None:
+                self._idle = asyncio.Event()
+            await self._idle.wait()
 
     def close(self) -> None:
         self._closed = True
@@ -77,7 +90,9 @@ class WorkQueue(Generic[K]):
                 await self._attempt(key)
         finally:
             self._running = False
-            self._idle.set()
+            if self._idle is not None:
+                self._idle.set()
+                self._idle = None
 
     async def _attempt(self, key: K) -> None:
         try:
