@@ -10,7 +10,7 @@ from kapstan.cluster.api.controlplane.group import GROUP
 from kapstan.cluster.api.core.cluster import APIEndpoint
 from kapstan.cluster.api.core.common import Conditions, ObservedGeneration
 from kapstan.cluster.api.core.group import CATEGORIES, LABELS, VERSION, condition_column
-from kapstan.cluster.api.core.machineset import VersionCounts
+from kapstan.cluster.api.core.replicas import VersionCounts
 from kapstan.machinery.markers import Default, Immutable, ListAtomic, ListMap, MinProperties
 from kapstan.machinery.meta import Int32, Time
 from kapstan.machinery.model import Column, Model, Resource, Scale

@@ -6,11 +6,12 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, field
 
-from kapstan.cluster.api.core.common import ClusterName, Conditions, ObservedGeneration
+from kapstan.cluster.api.core.common import ClusterName, Conditions
 from kapstan.cluster.api.core.deprecated import DeprecatedMachineDeployment
 from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION, condition_column
 from kapstan.cluster.api.core.machine import MachineTemplate
-from kapstan.cluster.api.core.machineset import MachineNaming, ScaleDown, VersionCounts
+from kapstan.cluster.api.core.machineset import MachineNaming, ScaleDown
+from kapstan.cluster.api.core.replicas import COLUMNS, ReplicaStatus
 from kapstan.machinery.markers import MinProperties
 from kapstan.machinery.meta import Int32, IntOrString, LabelSelector, Time
 from kapstan.machinery.model import Column, Model, Resource, Scale
@@ -86,25 +87,13 @@ class MachineDeploymentSpec(Model):
     """Hold everything as it is."""
 
 
-class MachineDeploymentStatus(Model):
+class MachineDeploymentStatus(ReplicaStatus):
     """What was last seen of a deployment of machines."""
 
     conditions: Conditions = field(default_factory=list)
     """Available, MachinesReady, MachinesUpToDate, RollingOut, ScalingUp, ScalingDown, Remediating, Deleting, Paused."""
-    observed_generation: ObservedGeneration | None = None
-    """The generation that was last reconciled."""
     selector: Annotated[str, Meta(min_length=1, max_length=4096)] | None = None
     """The selector as text, for the scale subresource."""
-    replicas: Int32 | None = None
-    """How many machines there are."""
-    ready_replicas: Int32 | None = None
-    """How many are ready."""
-    available_replicas: Int32 | None = None
-    """How many are available."""
-    up_to_date_replicas: Int32 | None = None
-    """How many are up to date."""
-    versions: VersionCounts = field(default_factory=list)
-    """The versions of Kubernetes that they run."""
     phase: MachineDeploymentPhase | None = None
     """A word for a person. Programs read the conditions."""
     deprecated: DeprecatedMachineDeployment | None = None
@@ -121,12 +110,7 @@ class MachineDeploymentStatus(Model):
     columns=[
         Column("Cluster", ".spec.clusterName"),
         condition_column("Available", "Available"),
-        Column("Desired", ".spec.replicas", "integer"),
-        Column("Current", ".status.replicas", "integer"),
-        Column("Ready", ".status.readyReplicas", "integer"),
-        Column("Available", ".status.availableReplicas", "integer"),
-        Column("Up-to-date", ".status.upToDateReplicas", "integer"),
-        condition_column("Paused", "Paused", priority=10),
+        *COLUMNS,
         Column("Phase", ".status.phase"),
         Column.age(),
         Column("Version", ".spec.template.spec.version"),

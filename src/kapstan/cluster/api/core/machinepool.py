@@ -6,11 +6,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, field
 
-from kapstan.cluster.api.core.common import ClusterName, Conditions, FailureDomainName, ObservedGeneration
+from kapstan.cluster.api.core.common import ClusterName, Conditions, FailureDomainName
 from kapstan.cluster.api.core.deprecated import DeprecatedMachinePool
-from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION
 from kapstan.cluster.api.core.machine import MachineInitialization, MachineTemplate
-from kapstan.cluster.api.core.machineset import VersionCounts
+from kapstan.cluster.api.core.replicas import COLUMNS, ReplicaStatus
 from kapstan.machinery.markers import ListAtomic, MinProperties, StructAtomic
 from kapstan.machinery.meta import Int32
 from kapstan.machinery.model import Column, Model, Resource, Scale
@@ -70,7 +70,7 @@ class ObjectReference(Model):
     """A part of it."""
 
 
-class MachinePoolStatus(Model):
+class MachinePoolStatus(ReplicaStatus):
     """What was last seen of a pool of machines."""
 
     conditions: Conditions = field(default_factory=list)
@@ -81,20 +81,8 @@ class MachinePoolStatus(Model):
         field(default_factory=list)
     )
     """The Nodes."""
-    replicas: Int32 | None = None
-    """How many machines there are."""
-    ready_replicas: Int32 | None = None
-    """How many are ready."""
-    available_replicas: Int32 | None = None
-    """How many are available."""
-    up_to_date_replicas: Int32 | None = None
-    """How many are up to date."""
-    versions: VersionCounts = field(default_factory=list)
-    """The versions of Kubernetes that they run."""
     phase: MachinePoolPhase | None = None
     """A word for a person."""
-    observed_generation: ObservedGeneration | None = None
-    """The generation that was last reconciled."""
     deprecated: DeprecatedMachinePool | None = None
     """What remains of older versions of the API."""
 
@@ -108,12 +96,7 @@ class MachinePoolStatus(Model):
     scale=Scale(),
     columns=[
         Column("Cluster", ".spec.clusterName"),
-        Column("Desired", ".spec.replicas", "integer"),
-        Column("Current", ".status.replicas", "integer"),
-        Column("Ready", ".status.readyReplicas", "integer"),
-        Column("Available", ".status.availableReplicas", "integer"),
-        Column("Up-to-date", ".status.upToDateReplicas", "integer"),
-        condition_column("Paused", "Paused", priority=10),
+        *COLUMNS,
         Column("Phase", ".status.phase"),
         Column.age(),
         Column("Version", ".spec.template.spec.version"),

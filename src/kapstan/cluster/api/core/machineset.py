@@ -6,24 +6,19 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, field
 
-from kapstan.cluster.api.core.common import (
-    ClusterName,
-    Conditions,
-    ObservedGeneration,
-    VersionCount,
-)
+from kapstan.cluster.api.core.common import ClusterName, Conditions
 from kapstan.cluster.api.core.deprecated import DeprecatedMachineSet
-from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION, condition_column
+from kapstan.cluster.api.core.group import CATEGORIES, GROUP, LABELS, VERSION
 from kapstan.cluster.api.core.machine import MachineTemplate
-from kapstan.machinery.markers import ListMap, MinProperties
+from kapstan.cluster.api.core.replicas import COLUMNS, ReplicaStatus
+from kapstan.machinery.markers import MinProperties
 from kapstan.machinery.meta import Int32, LabelSelector
 from kapstan.machinery.model import Column, Model, Resource, Scale
 from kapstan.machinery.scheme import resource
 
-__all__ = ("DeletionOrder", "MachineNaming", "MachineSet", "MachineSetSpec", "MachineSetStatus", "VersionCounts")
+__all__ = ("DeletionOrder", "MachineNaming", "MachineSet", "MachineSetSpec", "MachineSetStatus")
 
 DeletionOrder: TypeAlias = Literal["Random", "Newest", "Oldest"]
-VersionCounts: TypeAlias = Annotated[list[VersionCount], Meta(min_length=1, max_length=100), ListMap("version")]
 
 
 class ScaleDown(Model):
@@ -57,25 +52,13 @@ class MachineSetSpec(Model):
     """Which machines go first when there are too many."""
 
 
-class MachineSetStatus(Model):
+class MachineSetStatus(ReplicaStatus):
     """What was last seen of a set of machines."""
 
     conditions: Conditions = field(default_factory=list)
     """MachinesReady, MachinesUpToDate, ScalingUp, ScalingDown, Remediating, Deleting, Paused."""
     selector: Annotated[str, Meta(min_length=1, max_length=4096)] | None = None
     """The selector as text, for the scale subresource."""
-    replicas: Int32 | None = None
-    """How many machines there are."""
-    ready_replicas: Int32 | None = None
-    """How many are ready."""
-    available_replicas: Int32 | None = None
-    """How many are available."""
-    up_to_date_replicas: Int32 | None = None
-    """How many are up to date."""
-    versions: VersionCounts = field(default_factory=list)
-    """The versions of Kubernetes that they run."""
-    observed_generation: ObservedGeneration | None = None
-    """The generation that was last reconciled."""
     deprecated: DeprecatedMachineSet | None = None
     """What remains of older versions of the API."""
 
@@ -89,12 +72,7 @@ class MachineSetStatus(Model):
     scale=Scale(selector=".status.selector"),
     columns=[
         Column("Cluster", ".spec.clusterName"),
-        Column("Desired", ".spec.replicas", "integer"),
-        Column("Current", ".status.replicas", "integer"),
-        Column("Ready", ".status.readyReplicas", "integer"),
-        Column("Available", ".status.availableReplicas", "integer"),
-        Column("Up-to-date", ".status.upToDateReplicas", "integer"),
-        condition_column("Paused", "Paused", priority=10),
+        *COLUMNS,
         Column.age(),
         Column("Version", ".spec.template.spec.version"),
     ],

@@ -5,13 +5,11 @@ Once provisioned a cluster stays so: infrastructure that breaks later shows in c
 
 from __future__ import annotations
 
-from kapstan.cluster.api.core.common import ContractReference
 from kapstan.cluster.contract.objects import InfraCluster
+from kapstan.cluster.core.cluster.part import load_part
 from kapstan.cluster.core.cluster.scope import Scope
 from kapstan.cluster.core.external import Referenced
-from kapstan.cluster.core.failure import note_failure
-from kapstan.cluster.core.ownership import adopted_by_cluster, own
-from kapstan.runtime.reconcile import Outcome, TerminalError
+from kapstan.runtime.reconcile import Outcome
 
 __all__ = ("reconcile_infrastructure",)
 
@@ -22,15 +20,10 @@ async def reconcile_infrastructure(scope: Scope) -> Outcome:
         if not cluster.deleting and cluster.spec.topology is None:
             scope.initialized(infrastructure=True)  # somebody has seen to it
         return None
-    found = await _load(scope, cluster.spec.infrastructure_ref)
-    if found is None:
-        return None
-    await own(scope.client, found, adopted_by_cluster(found.document, cluster))
-    note_failure(cluster, found)
-    if found.deleting:
-        return None
     provisioned = scope.initialization.infrastructure_provisioned
-    if not found.provisioned and not provisioned:
+    referenced = scope.infrastructure = Referenced[InfraCluster](cluster.spec.infrastructure_ref)
+    found = await load_part(scope, referenced, InfraCluster, lost="it was provisioned" if provisioned else "")
+    if found is None or not (found.provisioned or provisioned):
         return None
     if scope.endpoint is None:
         cluster.spec.control_plane_endpoint = found.endpoint or cluster.spec.control_plane_endpoint
@@ -40,12 +33,3 @@ async def reconcile_infrastructure(scope: Scope) -> Outcome:
         note = f"Cluster {cluster.name} InfrastructureProvisioned is now True"
         scope.events.normal(cluster, "InfrastructureReady", note)
     return None
-
-
-async def _load(scope: Scope, ref: ContractReference) -> InfraCluster | None:
-    cluster = scope.cluster
-    referenced = scope.infrastructure = Referenced[InfraCluster](ref)
-    found = await referenced.load(scope.providers, InfraCluster, cluster.namespace)
-    if found is None and scope.initialization.infrastructure_provisioned and not cluster.deleting:
-        raise TerminalError(f"{cluster}: {ref.kind} {ref.name} has been deleted after it was provisioned")
-    return found
