@@ -27,6 +27,7 @@ class BuiltinIntake:
         self._strategy = strategy
 
     def shape(self, obj: Object, *, applied: bool = False, converted: bool = False) -> list[str]:
+        cleared = (obj.get("metadata") or {}).get("managedFields") == []  # nobody shall own anything any more
         if self._struct is None:
             unknown = prune(obj, self._schema)
         else:
@@ -35,6 +36,8 @@ class BuiltinIntake:
             except ValueError as error:
                 raise BadRequest(str(error)) from error
         self._strategy.default(obj)
+        if cleared:
+            obj["metadata"]["managedFields"] = []
         return unknown
 
     def validate(self, obj: Object, old: Object | None, subresource: str = "") -> Sequence[FieldError]:

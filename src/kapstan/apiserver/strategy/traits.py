@@ -94,7 +94,7 @@ TRAITS: Mapping[GroupResource, Traits] = {
         generation=("spec",), unconditional_update=False
     ),
     GroupResource("apiregistration.k8s.io", "apiservices"): Traits(
-        name=name_is_path_segment, unconditional_update=False
+        name=name_is_path_segment, unconditional_update=False, status_resets=_STATUS_ONLY
     ),
     GroupResource("apps", "daemonsets"): _SPEC_COUNTED,
     GroupResource("apps", "deployments"): Traits(

@@ -98,3 +98,43 @@ def test_null_where_it_is_sent_and_where_it_is_applied(lab: Lab) -> None:
     lab.agree("PATCH", f"{path}/{name}?fieldManager=me", {**head, "spec": {"list": [None]}}, APPLY)
     lab.agree("PATCH", f"{path}/{name}?fieldManager=me", {**head, "spec": {"inner": {"a": None}}}, APPLY)
     lab.agree("GET", f"{path}/{name}")
+
+
+def test_an_empty_list_clears_who_manages_what(lab: Lab) -> None:
+    name = lab.new_name()
+    lab.agree("POST", f"{CONFIG_MAPS}?fieldManager=one", {"metadata": {"name": name}, "data": {"a": "1"}})
+    cleared = {"metadata": {"name": name, "managedFields": []}, "data": {"a": "1"}}
+    lab.agree("PUT", f"{CONFIG_MAPS}/{name}", cleared)
+    lab.agree("GET", f"{CONFIG_MAPS}/{name}")
+
+
+def test_who_writes_a_daemon_set_owns_the_count_of_its_templates(lab: Lab) -> None:
+    path, name = "/apis/apps/v1/namespaces/default/daemonsets", lab.new_name()
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    made = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": name}, "spec": spec}
+    lab.agree("POST", f"{path}?fieldManager=one", made)
+    lab.agree("PUT", f"{path}/{name}?fieldManager=two", made)
+    lab.agree("PATCH", f"{path}/{name}?fieldManager=three", {"spec": {"minReadySeconds": 3}}, MERGE)
+    applied = lab.new_name()
+    lab.agree("PATCH", f"{path}/{applied}?fieldManager=four", {**made, "metadata": {"name": applied}}, APPLY)
+
+
+def test_the_status_of_an_api_service_leaves_its_metadata(lab: Lab) -> None:
+    path = "/apis/apiregistration.k8s.io/v1/apiservices"
+    service = {"namespace": "default", "name": "x"}
+    spec = {
+        "group": f"{lab.new_name()}.example.com",
+        "version": "v1",
+        "groupPriorityMinimum": 100,
+        "versionPriority": 1,
+        "service": service,
+        "insecureSkipTLSVerify": True,
+    }
+    name = f"v1.{spec['group']}"
+    lab.ask("POST", path, {"metadata": {"name": name}, "spec": spec})
+    ours, theirs = lab.ask("PATCH", f"{path}/{name}/status", {"metadata": {"labels": {"a": "b"}}}, MERGE)
+    assert (ours["status"], theirs["status"]) == (200, 200)
+    assert [answer["body"]["metadata"].get("labels") for answer in (ours, theirs)] == [None, None]
+    lab.ask("DELETE", f"{path}/{name}")

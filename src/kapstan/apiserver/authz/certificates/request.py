@@ -9,6 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.x509.oid import NameOID
 
 from kapstan.apiserver.request import UserInfo
@@ -71,9 +74,21 @@ def parse(encoded: str) -> x509.CertificateSigningRequest:
         request = x509.load_pem_x509_csr(pem)
     except ValueError as error:
         raise InvalidRequest(f"the certificate request cannot be read: {error}") from error
-    if not request.is_signature_valid:
+    if not _has_own_signature(request):
         raise InvalidRequest("the certificate request was not signed with its own key")
     return request
+
+
+def _has_own_signature(request: x509.CertificateSigningRequest) -> bool:
+    """As in Go, SHA-1 will do here: the signature proves no more than that somebody has the key."""
+    key = request.public_key()
+    if not isinstance(request.signature_hash_algorithm, hashes.SHA1) or not isinstance(key, rsa.RSAPublicKey):
+        return request.is_signature_valid
+    try:
+        key.verify(request.signature, request.tbs_certrequest_bytes, padding.PKCS1v15(), hashes.SHA1())  # noqa: S303
+    except InvalidSignature:
+        return False
+    return True
 
 
 def has_condition(document: Mapping[str, Any], kind: str) -> bool:

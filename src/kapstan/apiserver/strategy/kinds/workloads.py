@@ -24,6 +24,10 @@ _PODS_STAY = (
 class DaemonSetStrategy(BuiltinStrategy):
     """Counts changes of the template in an annotation, for whoever still reads it."""
 
+    def default(self, obj: Object) -> None:
+        super().default(obj)
+        _set_template_generation(obj, _template_generation(obj))  # whoever writes the object owns it
+
     def prepare_for_create(self, request: Request, obj: Object) -> None:
         super().prepare_for_create(request, obj)
         _set_template_generation(obj, max(1, _template_generation(obj)))
