@@ -25,6 +25,7 @@ __all__ = ("run",)
 
 EMBEDDED, KUBE = "kapstan, embedded API server", "kapstan, kube-apiserver + etcd"
 COUNTS = (1, 10, 100, 500)
+_USUAL, _WORKERS = 10_000, 1_000
 _GO_COUNT = 10  # more of them take the Go controllers many minutes
 _PATIENCE = 3600.0  # seconds
 
@@ -46,6 +47,16 @@ async def run(objects: int) -> AsyncIterator[Report]:
         for measure, unit in results[EMBEDDED]:
             report.add(measure, unit, {name: values[measure, unit] for name, values in results.items()})
         yield report
+    if objects >= _USUAL:
+        yield await _large()
+
+
+async def _large() -> Report:
+    """One cluster with many workers instead of many with few."""
+    report = Report(f"One cluster with {_WORKERS:,} workers", [EMBEDDED])
+    for (measure, unit), value in (await _measured(1, ["--workers", str(_WORKERS)], [])).items():
+        report.add(measure, unit, {EMBEDDED: value})
+    return report
 
 
 async def _measured(count: int, arguments: Sequence[str], servers: Sequence[int]) -> dict[tuple[str, str], float]:

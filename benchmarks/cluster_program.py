@@ -1,17 +1,19 @@
-"""`python -m benchmarks.cluster_program COUNT [KUBECONFIG]`: a management plane that makes clusters and deletes them.
+"""`python -m benchmarks.cluster_program COUNT [KUBECONFIG] [--workers N]`: a management plane that makes clusters, and
+deletes them.
 
 The API server is the embedded one, or that of the kubeconfig. It says what it has measured as JSON, one object a line.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from kapstan.client import Client, Config
@@ -43,15 +45,15 @@ class Requests:
         transport.observer = observe
 
 
-async def main(count: int, kubeconfig: Path | None) -> None:
+async def main(count: int, kubeconfig: Path | None, workers: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         config = Config.load(kubeconfig) if kubeconfig is not None else None
         async with management_plane(Path(folder), config=config) as plane:
             requests = Requests(plane)
             say("started")
             began = time.monotonic()
-            await apply(plane.client, count)
-            await until(plane.client, count, is_up)
+            await apply(plane.client, count, workers)
+            await until(plane.client, count, partial(is_up, workers=workers))
             say("available", seconds=time.monotonic() - began, requests=requests.count / count)
             before = requests.count
             cpu = time.process_time()
@@ -64,7 +66,7 @@ async def main(count: int, kubeconfig: Path | None) -> None:
             say("deleted", seconds=time.monotonic() - began, requests=(requests.count - before) / count)
 
 
-async def apply(client: Client, count: int) -> None:
+async def apply(client: Client, count: int, workers: int) -> None:
     """Make the objects of all clusters, some clusters at a time, as fast as the server takes them."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
@@ -75,25 +77,26 @@ async def apply(client: Client, count: int) -> None:
 
     async with asyncio.TaskGroup() as group:
         for number in range(count):
-            values = {"CLUSTER_NAME": f"c{number}", "WORKER_MACHINE_COUNT": str(WORKERS)}
+            values = {"CLUSTER_NAME": f"c{number}", "WORKER_MACHINE_COUNT": str(workers)}
             group.create_task(one(documents_of(flavor("simulated"), values)))
 
 
 async def until(client: Client, count: int, counts: Callable[[Cluster], bool]) -> None:
     """Wait until that many clusters are so."""
-    so: dict[str, bool] = {cluster.name: counts(cluster) for cluster in await client.list(Cluster, "default")}
+    found = await client.list(Cluster, "default")
+    so: dict[str, bool] = {cluster.name: counts(cluster) for cluster in found}
     if sum(so.values()) == count:
         return
-    async with client.watch(Cluster, "default") as events:
+    async with client.watch(Cluster, "default", resource_version=found.resource_version) as events:
         async for event in events:
             so[event.object.name] = event.type != "DELETED" and counts(event.object)
             if sum(so.values()) == count:
                 return
 
 
-def is_up(cluster: Cluster) -> bool:
-    workers = cluster.status.workers
-    ready = workers is not None and workers.available_replicas == WORKERS
+def is_up(cluster: Cluster, workers: int = WORKERS) -> bool:
+    counts = cluster.status.workers
+    ready = counts is not None and counts.available_replicas == workers
     return ready and is_true(cluster.status.conditions, "Available")
 
 
@@ -103,6 +106,11 @@ def say(event: str, **values: float) -> None:
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("count", type=int)
+    parser.add_argument("kubeconfig", type=Path, nargs="?")
+    parser.add_argument("--workers", type=int, default=WORKERS)
+    arguments = parser.parse_args()
     collect_rarely()  # as `kapstan up` does
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        runner.run(main(int(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None))
+        runner.run(main(arguments.count, arguments.kubeconfig, arguments.workers))
