@@ -15,6 +15,7 @@ __all__ = ("encode_swagger",)
 
 Object = Mapping[str, Any]
 Encoder = Callable[[Any], bytes]
+Fields = Mapping[str, tuple[int, Callable[[int, Any], bytes]]]
 
 _VARINT, _FIXED64, _LENGTH = 0, 1, 2
 
@@ -85,7 +86,7 @@ def _extensions(number: int, holder: Object) -> bytes:
     return b"".join(_message(number, _text(1, key) + _any(2, value)) for key, value in found)
 
 
-def _fields(holder: Object, encoders: Mapping[str, tuple[int, Callable[[int, Any], bytes]]]) -> bytes:
+def _fields(holder: Object, encoders: Fields) -> bytes:
     found = ((encoders[key], value) for key, value in holder.items() if key in encoders)
     return b"".join(encode(number, value) for (number, encode), value in found)
 
@@ -93,7 +94,7 @@ def _fields(holder: Object, encoders: Mapping[str, tuple[int, Callable[[int, Any
 # Paths ----------------------------------------------------------------------------------------------------------------
 
 _METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8}
-_OPERATION: Mapping[str, tuple[int, Callable[[int, Any], bytes]]] = {
+_OPERATION: Fields = {
     "tags": (1, _texts),
     "description": (3, _text),
     "operationId": (5, _text),
@@ -101,7 +102,8 @@ _OPERATION: Mapping[str, tuple[int, Callable[[int, Any], bytes]]] = {
     "consumes": (7, _texts),
     "schemes": (10, _texts),
 }
-_QUERY: Mapping[str, tuple[int, Callable[[int, Any], bytes]]] = {
+_BODY: Fields = {"description": (1, _text), "name": (2, _text), "in": (3, _text), "required": (4, _whole)}
+_QUERY: Fields = {
     "required": (1, _whole),
     "in": (2, _text),
     "description": (3, _text),
@@ -109,7 +111,7 @@ _QUERY: Mapping[str, tuple[int, Callable[[int, Any], bytes]]] = {
     "type": (6, _text),
     "uniqueItems": (20, _whole),
 }
-_IN_PATH: Mapping[str, tuple[int, Callable[[int, Any], bytes]]] = {
+_IN_PATH: Fields = {
     **_QUERY,
     "type": (5, _text),
     "uniqueItems": (19, _whole),
@@ -144,8 +146,7 @@ def _parameters(number: int, holder: Object) -> bytes:
 def _parameter(parameter: Object) -> bytes:
     where = parameter["in"]
     if where == "body":
-        own = {"description": (1, _text), "name": (2, _text), "in": (3, _text), "required": (4, _whole)}
-        return _message(1, _fields(parameter, own) + _message(5, _schema(parameter["schema"])))
+        return _message(1, _fields(parameter, _BODY) + _message(5, _schema(parameter["schema"])))
     number, fields = (4, _IN_PATH) if where == "path" else (3, _QUERY)
     return _message(2, _message(number, _fields(parameter, fields)))
 
@@ -170,7 +171,7 @@ def _additional(number: int, value: Any) -> bytes:
     return _message(number, inner)
 
 
-_SCHEMA: Mapping[str, tuple[int, Callable[[int, Any], bytes]]] = {
+_SCHEMA: Fields = {
     "$ref": (1, _text),
     "format": (2, _text),
     "title": (3, _text),
