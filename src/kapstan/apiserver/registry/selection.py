@@ -21,7 +21,7 @@ _NAMESPACE = "metadata.namespace"
 class Selection:
     """What must hold for an object to be listed or watched."""
 
-    __slots__ = ("_fields", "_kind", "_labels", "_meta_fields", "key", "prefix", "trivial")
+    __slots__ = ("_fields", "_kind", "_labels", "_meta_fields", "by_content", "key", "prefix", "trivial")
 
     def __init__(
         self, kind: ServedKind, namespace: str, labels: labels.Selector, fields_selector: fields.Selector
@@ -38,12 +38,9 @@ class Selection:
         other = [found for found in requirements if found.field not in (_NAME, _NAMESPACE)]
         self._meta_fields = fields.Selector(meta) if meta else None
         self._fields = fields.Selector(other) if other else None
+        # Whether objects must be in the kind's version for it to be told whether they match.
+        self.by_content = bool(other)
         self.trivial = labels.empty and not requirements
-
-    @property
-    def by_content(self) -> bool:
-        """Whether objects must be in the kind's version for it to be told whether they match."""
-        return self._fields is not None
 
     def can_tell(self, record: Record) -> bool:
         """Whether `matches` may be asked: what looks into objects needs them in the kind's version."""

@@ -133,8 +133,10 @@ class Watcher:
             self._loop.call_soon(self._flush)
 
     def _can_tell(self, event: Event) -> bool:
-        can_tell = self._selection.can_tell
-        return can_tell(event.record) and (event.previous is None or can_tell(event.previous))
+        selection = self._selection
+        if not selection.by_content:
+            return True
+        return selection.can_tell(event.record) and (event.previous is None or selection.can_tell(event.previous))
 
     def _seen_as(self, event: Event) -> EventType | None:
         """What happened from the client's point of view: an object that leaves its selection is gone for it."""
