@@ -69,7 +69,7 @@ async def test_they_pass_with_real_controllers(tmp_path: Path) -> None:
     """kube-controller-manager and kube-scheduler beside our server; only the nodes are simulated."""
     with served(advertise=advertised("127.0.0.1"), without_controllers=KUBE_CONTROLLER_MANAGER) as server:
         with control_plane(server, tmp_path):
-            async with simulated(server, workloads=False, complete=1):
+            async with simulated(server, workloads=False, complete=15):
                 path = kubeconfig(server, tmp_path)
                 found = await run(with_real_controllers(), path, content_type=PROTOBUF, nodes=NODES)
     assert failures(with_real_controllers(), found) == {}
