@@ -1,8 +1,8 @@
 """`kube-apiserver`, as envtest starts it: the embedded server in memory, with kube-apiserver's flags and certificates.
 
 envtest's suites know a server without controllers. What makes objects go away as in a cluster runs here all the same:
-the garbage collector and the namespace controller, unless `--no-controllers` comes first. Service accounts and root
-certificates are made where the admission plugin ServiceAccount is on, which envtest switches off.
+the garbage collector and the namespace controller, and no others, unless `--no-controllers` comes first. Service
+accounts and root certificates are made where the admission plugin ServiceAccount is on, which envtest switches off.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from kapstan.apiserver.server import Server
 from kapstan.apiserver.strategy.services.allocation import allocations
 from kapstan.machinery.errors import KapstanError
 
-__all__ = ("main",)
+__all__ = ("controllers_left_out", "main")
 
 _SERVICE_ACCOUNT = "ServiceAccount"
+_ENDING = ("garbage-collector-controller", "namespace-controller")
 _FOR_SERVICE_ACCOUNTS = ("serviceaccount-controller", "root-ca-certificate-publisher-controller")
 
 
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str], *, controllers: bool = True) -> int:
             names = ", ".join(f"--{name}" for name in flags.ignored)
             sys.stderr.write(f"kube-apiserver (kapstan): no effect here: {names}\n")
         with asyncio.Runner(loop_factory=_loop_factory) as runner:
-            runner.run(_serve(flags, _without(flags, controllers)))
+            runner.run(_serve(flags, controllers_left_out(flags, controllers)))
     except KapstanError as error:
         sys.stderr.write(f"kube-apiserver (kapstan): {error}\n")
         return 1
@@ -49,10 +50,12 @@ def _loop_factory() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def _without(flags: Flags, controllers: bool) -> Collection[str]:
-    if not controllers:
-        return KUBE_CONTROLLER_MANAGER
-    return _FOR_SERVICE_ACCOUNTS if _SERVICE_ACCOUNT in flags.disabled_plugins else ()
+def controllers_left_out(flags: Flags, controllers: bool) -> Collection[str]:
+    """All that kube-controller-manager would bring, but for those that a suite can want."""
+    wanted = set(_ENDING) if controllers else set()
+    if controllers and _SERVICE_ACCOUNT not in flags.disabled_plugins:
+        wanted |= set(_FOR_SERVICE_ACCOUNTS)
+    return [name for name in KUBE_CONTROLLER_MANAGER if name not in wanted]
 
 
 async def _serve(flags: Flags, without: Collection[str]) -> None:
