@@ -57,3 +57,14 @@ def test_the_manager_certifies_the_webhooks_that_kustomize_names() -> None:
     roles = yaml.safe_load_all((CONFIG / "rbac/webhook_authority_role.yaml").read_text())
     named = {name for role in roles for rule in role["rules"] for name in rule.get("resourceNames", ())}
     assert named == {*authority.mutating, *authority.validating, authority.secret.name}
+
+
+def test_the_manager_has_what_providers_grant() -> None:
+    """By the label that Cluster API's own manager looks for, so that their manifests need not know whose core runs."""
+    role = yaml.safe_load((CONFIG / "rbac/aggregated_role.yaml").read_text())
+    (selector,) = role["aggregationRule"]["clusterRoleSelectors"]
+    assert selector == {"matchLabels": {"cluster.x-k8s.io/aggregate-to-manager": "true"}}
+    binding = yaml.safe_load((CONFIG / "rbac/aggregated_role_binding.yaml").read_text())
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    listed = yaml.safe_load((CONFIG / "rbac/kustomization.yaml").read_text())["resources"]
+    assert {"aggregated_role.yaml", "aggregated_role_binding.yaml"} <= set(listed)
