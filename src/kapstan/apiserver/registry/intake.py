@@ -27,7 +27,8 @@ class BuiltinIntake:
         self._strategy = strategy
 
     def shape(self, obj: Object, *, applied: bool = False, converted: bool = False) -> list[str]:
-        cleared = (obj.get("metadata") or {}).get("managedFields") == []  # nobody shall own anything any more
+        metadata = obj.get("metadata")
+        cleared = isinstance(metadata, dict) and metadata.get("managedFields") == []  # nobody shall own anything
         if self._struct is None:
             unknown = prune(obj, self._schema)
         else:
