@@ -51,7 +51,7 @@ class ControllerOptions(Struct, frozen=True, kw_only=True):
     cache_sync_timeout: float = 120
     needs_leader_election: bool = True
     warm_up: bool = False  # fill the queue before the election is won
-    rest: float = 0  # leave an object alone for so many times as long as its last reconcile took (0.25 s at most)
+    rest: float = 0  # leave an object alone for so many times as long as its last reconcile took (1 s at most)
 
     def __post_init__(self) -> None:
         if self.max_concurrent_reconciles < 1:

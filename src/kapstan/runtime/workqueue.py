@@ -35,7 +35,7 @@ K = TypeVar("K", bound=Hashable)
 # Objects that were only listed, or did not change: fresh events overtake them.
 LOW_PRIORITY = -100
 
-_LONGEST_REST = 0.25  # seconds: work that waited for many answers took long, but not from anybody
+_LONGEST_REST = 1.0  # seconds: work that waited for many answers took long, but not from anybody
 _MOST_RESTING = 10_000  # keys that are remembered, most of them rested already
 
 log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class WorkQueue(Generic[K]):
     """Keys to work on: deduplicated, prioritised, delayed, rate limited."""
 
     def __init__(self, limiter: RateLimiter | None = None, *, clock: Clock | None = None, rest: float = 0) -> None:
-        """A key is left alone for `rest` times as long as work on it took, a quarter of a second at most, however often
+        """A key is left alone for `rest` times as long as work on it took, a second at most, however often
         it is added meanwhile."""
         self.stats = QueueStats()
         self._limiter = limiter or exponential()
