@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 from benchmarks.document import replace_section, section_of
@@ -40,19 +39,18 @@ def main() -> None:
 
 def _run(name: str, objects: int, markdown: Path | None) -> None:
     suite = importlib.import_module(f"benchmarks.{name}")
-    reports = asyncio.run(_shown(suite.run(objects)))
-    if markdown is not None:
-        command = f"python -m benchmarks {name} --objects {objects}"
-        replace_section(markdown, name, section_of(suite, command, reports))
+    command = f"python -m benchmarks {name} --objects {objects}"
 
+    async def each() -> None:
+        """Each report is shown and written as soon as it is there: the next may take long."""
+        reports: list[Report] = []
+        async for report in suite.run(objects):
+            report.show()
+            reports.append(report)
+            if markdown is not None:
+                replace_section(markdown, name, section_of(suite, command, reports))
 
-async def _shown(reports: AsyncIterator[Report]) -> list[Report]:
-    """Each as soon as it is there: the later ones may take long."""
-    shown = []
-    async for report in reports:
-        report.show()
-        shown.append(report)
-    return shown
+    asyncio.run(each())
 
 
 if __name__ == "__main__":
