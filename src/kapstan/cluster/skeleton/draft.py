@@ -55,15 +55,17 @@ class Draft(Generic[R]):
         obj.metadata, obj.spec = written.metadata, written.spec
         self._before = to_builtins(written) | {"status": self._before.get("status", {})}
 
-    async def save_status(self) -> None:
-        """Write the status, if it has changed."""
+    async def save_status(self, *, own: bool = False) -> None:
+        """Write the status, if it has changed. `own`: by the object's own reconcile, at its end, which need not be
+        woken by it; others write conditions of theirs into it, and of those it has to hear."""
         after = to_builtins(self.obj).get("status", {})
         changes = diff(self._before.get("status", {}), after)
         if not changes:
             return
         written = await self._patch({"status": changes}, subresource="status", locked=True)
         version = written.metadata.resource_version
-        wrote_status(self.obj.uid, self.obj.metadata.resource_version, version)
+        if own:
+            wrote_status(self.obj.uid, self.obj.metadata.resource_version, version)
         self.obj.metadata.resource_version = version
         self._before["metadata"]["resourceVersion"] = version
         self._before["status"] = after

@@ -17,6 +17,8 @@ _written: dict[str, tuple[str, str]] = {}  # by uid: the resourceVersions before
 
 def wrote_status(uid: str, before: str, after: str) -> None:
     """A reconcile has written the status of its object."""
+    if before == after:
+        return  # nothing came of it: what is told of next with that version is told for another reason
     if len(_written) >= _MOST:
         _written.clear()
     _written[uid] = before, after

@@ -64,7 +64,7 @@ async def run_phases(scope: S, phases: Sequence[Phase[S]], observe: Callable[[S]
         if not errors:
             obj: _Object = draft.obj
             obj.status.observed_generation = obj.metadata.generation or None
-        await draft.save_status()
+        await draft.save_status(own=True)
     except Conflict as error:
         errors.insert(0, error)  # whatever else went wrong may be of the past
     except Exception as error:  # noqa: BLE001 - raised below, with the others

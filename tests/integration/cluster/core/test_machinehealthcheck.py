@@ -187,6 +187,7 @@ async def test_a_vanished_node_and_an_annotation_make_machines_unhealthy(
     assert condition(machine, "HealthCheckSucceeded").message.endswith("Node a has been deleted")
     machine = await machine_when(world, "b", is_asked_for)
     assert condition(machine, "HealthCheckSucceeded").reason == "HasRemediateAnnotation"
+    await machine_when(world, "b", lambda m: condition(m, "Ready").status == "False")  # it has heard of the verdict
     check = await check_when(world, lambda h: h.status.current_healthy == 0)
     assert check.status.targets == ["a", "b"]
 

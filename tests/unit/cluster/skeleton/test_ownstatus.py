@@ -37,3 +37,9 @@ def test_what_comes_goes_or_is_being_deleted_is_not() -> None:
     assert wakes(None, machine("2"))
     assert wakes(machine("2"), None)
     assert wakes(machine("1"), machine("2", deleting=True))
+
+
+def test_a_write_that_changes_nothing_holds_nothing_back() -> None:
+    """The next time that the object is told of as it was is a resync."""
+    wrote_status("uid", "1", "1")
+    assert wakes(machine("1"), machine("1"))
