@@ -110,6 +110,7 @@ class Request:
     """One request to one kind of one logical cluster."""
 
     __slots__ = (
+        "applies",
         "cluster",
         "kind",
         "name",
@@ -139,6 +140,7 @@ class Request:
         path: str = "",
         now: datetime | None = None,
     ) -> None:
+        self.applies = False  # whether this is a server-side apply
         self.cluster = cluster
         self.user = user
         self.verb = verb  # get, list, watch, create, update, patch, delete, deletecollection

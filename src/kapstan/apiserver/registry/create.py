@@ -7,6 +7,7 @@ from typing import Any
 from kapstan.apiserver.registry import managed
 from kapstan.apiserver.registry.admitting import admission_attributes, admit
 from kapstan.apiserver.registry.errors import already_exists, generate_name_conflict, invalid, unclassified
+from kapstan.apiserver.registry.fitting import fitting_record
 from kapstan.apiserver.registry.metadata import (
     deduplicate_owners,
     ensure_namespace,
@@ -14,7 +15,7 @@ from kapstan.apiserver.registry.metadata import (
     metadata_of,
     wipe_system_fields,
 )
-from kapstan.apiserver.registry.objects import clone, decode, encode, record, stored, view
+from kapstan.apiserver.registry.objects import clone, decode, encode, stored, view
 from kapstan.apiserver.registry.outcome import Outcome
 from kapstan.apiserver.registry.validation import validate_create
 from kapstan.apiserver.request import Request
@@ -86,7 +87,7 @@ async def store_new(request: Request, obj: Object) -> Record | None:
         return None
     body = await stored(kind, obj)
     written = await storage.put(
-        kind.storage.group_resource, key, None, lambda revision: record(kind, key, revision, body)
+        kind.storage.group_resource, key, None, lambda revision: fitting_record(request, key, revision, body)
     )
     await request.strategy.after_write(request, written)
     return written

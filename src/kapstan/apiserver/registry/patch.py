@@ -62,6 +62,7 @@ async def _apply(request: Request, config: Any, complaints: list[str]) -> Outcom
         raise BadRequest("error decoding YAML: an apply configuration is an object")
     options = request.options
     assert isinstance(options, WriteOptions)
+    request.applies = True
 
     async def change(old: Object | None) -> Object:
         # Shaping changes what it is given; the next attempt, and the field manager, need the configuration as it came.

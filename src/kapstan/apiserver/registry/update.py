@@ -13,6 +13,7 @@ from kapstan.apiserver.registry import managed
 from kapstan.apiserver.registry.admitting import admission_attributes, admit
 from kapstan.apiserver.registry.create import prepare_new, store_new
 from kapstan.apiserver.registry.errors import conflict, invalid, modified, not_found, precondition_failed
+from kapstan.apiserver.registry.fitting import fitting_record
 from kapstan.apiserver.registry.metadata import (
     check_name,
     deduplicate_owners,
@@ -156,7 +157,7 @@ async def _store(request: Request, current: Record, obj: Object, old: Object) ->
     if request.dry_run:
         return Outcome(encode(obj))
     body = await stored(kind, obj)
-    written = await storage.put(table, key, current, lambda revision: record(kind, key, revision, body))
+    written = await storage.put(table, key, current, lambda revision: fitting_record(request, key, revision, body))
     await request.strategy.after_write(request, written)
     return Outcome(await view(kind, written))
 

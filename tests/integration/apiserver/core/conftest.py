@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import io
 import json
 import re
 import ssl
@@ -63,7 +64,8 @@ class Server:
             body = _filled(body, values)
         headers = {"Content-Type": "application/json", "User-Agent": "tester/1.0", **(step.headers or {})}
         url = self._url + _filled(step.path, values)
-        async with self._session.request(step.method, url, data=body, headers=headers) as response:
+        data = io.BytesIO(body.encode() if isinstance(body, str) else body) if body is not None else None
+        async with self._session.request(step.method, url, data=data, headers=headers) as response:
             raw = await response.read()
         try:
             document = json.loads(raw)

@@ -436,6 +436,42 @@ CUSTOM: Script = [
     ("undefine", "DELETE", f"{DEFINITIONS}/widgets.$GROUP"),
 ]
 
+_TOO_LARGE = {"size": 1, "tags": ["x" * 1_580_000]}
+# Each element of a set has an entry in managedFields: with them, the object is too large.
+_LARGE_WITH_MANAGERS = {"size": 1, "tags": [f"{number:03d}" + "x" * 10_000 for number in range(90)]}
+_SOMEBODY = {"subjects": [{"kind": "User", "name": "x" * 1_580_000, "apiGroup": "rbac.authorization.k8s.io"}]}
+
+LARGE: Script = [
+    NAMESPACE,
+    ("define", "POST", DEFINITIONS, definition()),
+    ("create too large", "POST", WIDGETS, widget(spec=_TOO_LARGE)),
+    ("rehearse too large", "POST", f"{WIDGETS}?dryRun=All", widget(spec=_TOO_LARGE)),
+    ("create", "POST", WIDGETS, widget()),
+    ("put too large", "PUT", f"{WIDGETS}/a", widget(metadata={"resourceVersion": "$RV"}, spec=_TOO_LARGE)),
+    ("merge too large", "PATCH", f"{WIDGETS}/a", {"spec": _TOO_LARGE}, MERGE),
+    ("unchanged", "GET", f"{WIDGETS}/a"),
+    ("create with managers", "POST", WIDGETS, widget("b", spec=_LARGE_WITH_MANAGERS)),
+    ("merge with managers", "PATCH", f"{WIDGETS}/a", {"spec": _LARGE_WITH_MANAGERS}, MERGE),
+    ("merge again", "PATCH", f"{WIDGETS}/a", {"spec": {"size": 2}}, MERGE),
+    ("apply with managers", "PATCH", f"{WIDGETS}/c?fieldManager=m", widget("c", spec=_LARGE_WITH_MANAGERS), APPLY),
+    ("put with managers", "PUT", f"{WIDGETS}/b", widget("b", metadata={"resourceVersion": "0"}, spec={"size": 1})),
+    ("delete what is large", "DELETE", f"{WIDGETS}/a"),
+    ("a built-in kind is stored in fewer bytes", "POST", CONFIG_MAPS, config_map(data={"a": "\n" * 1_000_000})),
+    (
+        "a built-in kind too large",
+        "POST",
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/$NS/rolebindings",
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "a"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"},
+            **_SOMEBODY,
+        },
+    ),
+    ("undefine", "DELETE", f"{DEFINITIONS}/widgets.$GROUP"),
+]
+
 _GO_ORDER = "a refused patch is shown as JSON, whose fields Go orders in its own way"
 _GO_PARSER = "the words of Go's JSON parser"
 KNOWN: dict[tuple[str, str], str] = {
@@ -461,6 +497,7 @@ KNOWN: dict[tuple[str, str], str] = {
         ("reading", READING),
         ("defining", DEFINING),
         ("custom", CUSTOM),
+        ("large", LARGE),
     ],
 )
 async def test_both_servers_answer_alike(both: Both, name: str, script: Script) -> None:

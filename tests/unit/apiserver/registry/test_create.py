@@ -9,6 +9,7 @@ import pytest
 from kapstan.apiserver.registry import create as creating
 from kapstan.apiserver.registry import verbs
 from kapstan.apiserver.registry.api import API
+from kapstan.apiserver.registry.fitting import MAX_OBJECT
 from kapstan.apiserver.request import WriteOptions
 from kapstan.machinery.errors import AlreadyExists, APIError, BadRequest, Invalid, NotFound
 from kapstan.machinery.gvk import GroupVersionKind
@@ -52,6 +53,22 @@ async def test_a_name_is_taken_until_the_last_finalizer_is_gone(api: API) -> Non
     await api.delete(CONFIG_MAP, "a", "default")
     with pytest.raises(AlreadyExists, match="object is being deleted: configmaps"):
         await api.create(config_map("a"))
+
+
+async def test_what_etcd_would_not_take_is_refused(api: API) -> None:
+    """Names of fields count only for custom kinds and definitions, which etcd has as JSON."""
+    await api.create({**config_map("lines"), "data": {"a": "\n" * 1_000_000}})
+    subject = {"kind": "User", "name": "x" * MAX_OBJECT, "apiGroup": "rbac.authorization.k8s.io"}
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "a", "namespace": "default"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "a"},
+        "subjects": [subject],
+    }
+    with pytest.raises(APIError, match="etcdserver: request is too large") as refused:
+        await api.create(binding)
+    assert refused.value.status.code == 500
 
 
 async def test_names_are_generated(api: API) -> None:
