@@ -18,13 +18,15 @@ from kapstan.apiserver import protobuf
 from kapstan.apiserver.http.message import HTTPRequest
 from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry.accepting import json_kind, unrecognized
-from kapstan.apiserver.registry.strictness import Complaints
+from kapstan.apiserver.registry.strictness import MAX_COMPLAINTS, Complaints
 from kapstan.machinery.errors import BadRequest, UnsupportedMediaType
 
 __all__ = ("MAX_BODY", "NotJSON", "check_depth", "decode_json", "decode_object", "decode_patch", "media_type")
 
 MAX_BODY = 3 * 1024 * 1024
 MAX_DEPTH = 250  # levels of nesting; what walks objects afterwards is recursive
+
+_MOST_TEXT = 1 << 20  # of the paths of fields, as long as there is a duplicate among them
 
 _JSON = "application/json"
 _YAML = "application/yaml"
@@ -139,6 +141,24 @@ class _Pairs(list[tuple[str, Any]]):
     """A JSON object as it was sent."""
 
 
+class _Path:
+    """Where a field is. Its text is made for few of them: below a long name, there can be very many."""
+
+    __slots__ = ("_above", "_text", "size")
+
+    def __init__(self, above: _Path | None, text: str) -> None:
+        self._above, self._text = above, text
+        self.size: int = len(text) + (above.size if above is not None else 0)
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        at: _Path | None = self
+        while at is not None:
+            parts.append(at._text)
+            at = at._above
+        return "".join(reversed(parts))
+
+
 def _duplicates(data: bytes) -> Complaints:
     """Fields that were sent more than once, and where everything is."""
     doubled = False
@@ -149,26 +169,36 @@ def _duplicates(data: bytes) -> Complaints:
         return _Pairs(pairs)
 
     document = json.loads(data, object_pairs_hook=remember)
+    return _located(document) if doubled else Complaints({}, {})
+
+
+def _located(document: Any) -> Complaints:
+    """The first duplicates of a document; with the places of all fields if that is not too much text."""
     places: dict[str, int] = {}
     duplicates: dict[str, int] = {}
-    if doubled:
-        for place, (path, again) in enumerate(_fields(document, "")):
-            (duplicates if again else places).setdefault(path, place)
-    return Complaints(duplicates, places)
+    placed = named = 0
+    for place, (path, again) in enumerate(_fields(document, None)):
+        if again and len(duplicates) < MAX_COMPLAINTS and named < _MOST_TEXT:
+            named += path.size
+            duplicates.setdefault(str(path), place)
+        elif not again and placed < _MOST_TEXT:
+            placed += path.size
+            places.setdefault(str(path), place)
+    return Complaints(duplicates, places if placed < _MOST_TEXT else {})
 
 
-def _fields(value: Any, path: str) -> Iterator[tuple[str, bool]]:
+def _fields(value: Any, path: _Path | None) -> Iterator[tuple[_Path, bool]]:
     """The paths of all fields in the order of the document, and whether an object has had that field before."""
     if isinstance(value, _Pairs):
-        prefix = f"{path}." if path else ""
         seen: set[str] = set()
         for name, item in value:
-            yield prefix + name, name in seen
+            here = _Path(path, f".{name}" if path is not None else name)
+            yield here, name in seen
             seen.add(name)
-            yield from _fields(item, prefix + name)
+            yield from _fields(item, here)
     elif isinstance(value, list):
         for position, item in enumerate(value):
-            yield from _fields(item, f"{path}[{position}]")
+            yield from _fields(item, _Path(path, f"[{position}]"))
 
 
 def _decode_yaml(data: bytes, *, strict: bool) -> tuple[Any, list[str]]:

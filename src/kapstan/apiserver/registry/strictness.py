@@ -8,7 +8,9 @@ from kapstan.apiserver.request import Request
 from kapstan.machinery.errors import BadRequest
 from kapstan.machinery.golang import quote
 
-__all__ = ("Complaints", "report", "wants_strict", "with_unknown")
+__all__ = ("MAX_COMPLAINTS", "Complaints", "report", "wants_strict", "with_unknown")
+
+MAX_COMPLAINTS = 100  # of the reader of built-in kinds; more are of no use to anybody
 
 
 class Complaints(list[str]):
@@ -26,14 +28,16 @@ def with_unknown(complaints: list[str], unknown: Sequence[str], *, typed: bool) 
     The reader of built-in kinds (`typed`) finds both as it goes, and looks into nothing that it does not know. For
     custom ones unknown fields are found afterwards.
     """
-    told = {path: f"unknown field {quote(path)}" for path in unknown}
-    if not typed or not isinstance(complaints, Complaints) or not complaints.places:
-        return [*complaints, *told.values()]
+    if not typed:
+        return [*complaints, *(f"unknown field {quote(path)}" for path in unknown)]
+    told = {path: f"unknown field {quote(path)}" for path in unknown[:MAX_COMPLAINTS]}
+    if not isinstance(complaints, Complaints) or not complaints.places:
+        return [*complaints, *told.values()][:MAX_COMPLAINTS]
     found = [(complaints.places.get(path, 0), text) for path, text in told.items()]
     for (path, place), text in zip(complaints.duplicates.items(), complaints, strict=True):
         if not any(path == one or path.startswith((f"{one}.", f"{one}[")) for one in told):
             found.append((place, text))
-    return [text for _, text in sorted(found)]
+    return [text for _, text in sorted(found)][:MAX_COMPLAINTS]
 
 
 def wants_strict(directive: str) -> bool:

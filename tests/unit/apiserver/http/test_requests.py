@@ -10,6 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from kapstan.apiserver.http.body import MAX_BODY, decode_json
+from kapstan.apiserver.registry.strictness import MAX_COMPLAINTS, Complaints, with_unknown
+
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -170,6 +173,22 @@ async def test_unknown_fields_are_told_between_those_that_come_twice_as_they_wer
     headers = {"Content-Type": "application/json"}
     _, refused = await admin("POST", f"{CONFIG_MAPS}?fieldValidation=Strict", data=body, headers=headers)
     assert refused["message"].endswith(': unknown field "x", duplicate field "data.k", unknown field "y"')
+
+
+def test_what_is_said_of_duplicates_has_an_end() -> None:
+    """Many fields below a long name have much longer paths than the body is long."""
+    many = ",".join(f'"a{number}":1' for number in range(1000))
+    body = f'{{"{"x" * 100_000}":{{{many}, {many}}}, "y":1, "y":2}}'.encode()
+    _, complaints = decode_json(body, strict=True)
+    assert complaints[0].endswith('.a0"')
+    assert sum(map(len, complaints)) < 2 * MAX_BODY
+    assert isinstance(complaints, Complaints) and sum(map(len, complaints.places)) < 2 * MAX_BODY
+    short = ",".join(['"a":{"b":1,"b":1}', *(f'"c{number}":1,"c{number}":1' for number in range(200))])
+    _, complaints = decode_json(f"{{{short}}}".encode(), strict=True)
+    assert len(complaints) == MAX_COMPLAINTS
+    assert complaints[:2] == ['duplicate field "a.b"', 'duplicate field "c0"']
+    told = with_unknown(complaints, ["a", *(f"c{number}" for number in range(200))], typed=True)
+    assert (len(told), told[:2]) == (MAX_COMPLAINTS, ['unknown field "a"', 'unknown field "c0"'])
 
 
 @pytest.mark.parametrize(
