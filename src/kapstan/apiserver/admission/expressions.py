@@ -171,7 +171,7 @@ class Budget:
     """What a number of expressions may cost together."""
 
     def __init__(self, left: int, spender: Spender | None = None) -> None:
-        self._left = left
+        self.left = left
         self._spender = spender
 
     def evaluate(self, compiled: Compiled, bindings: Mapping[str, Any]) -> Any:
@@ -187,8 +187,8 @@ class Budget:
             self._spend(meter.used + (self._spender.spent() if self._spender is not None else 0))
 
     def _spend(self, cost: int) -> None:
-        self._left -= cost
-        if self._left < 0:
+        self.left -= cost
+        if self.left < 0:
             raise OutOfBudget
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from kapstan.apiserver.admission.expressions import Budget, OutOfBudget, compile_expression
 from kapstan.apiserver.admission.policy import definition, validating
+from kapstan.apiserver.admission.policy.activation import Evaluator
+from kapstan.apiserver.admission.policy.compiler import PolicyCompiler
 from kapstan.apiserver.schema.cel.environment import Environment
+from kapstan.apiserver.schema.cel.values import EvaluationError
 from kapstan.machinery.errors import APIError, Invalid
 from kapstan.machinery.gvk import GroupVersionKind
 
@@ -131,6 +135,29 @@ def test_expressions_share_a_budget() -> None:
     assert budget.evaluate(loop, {}) is True
     with pytest.raises(OutOfBudget, match="running out of cost budget"):
         budget.evaluate(loop, {})
+
+
+async def test_others_have_their_turn_after_what_took_long() -> None:
+    turns: list[str] = []
+    evaluator = Evaluator({}, {}, 1_000_000)
+    for size in ("10", "20000"):
+        asyncio.get_running_loop().call_soon(turns.append, size)
+        expression = compile_expression(Environment({}), f"lists.range({size}).all(x, x >= 0)", "bool")
+        assert await evaluator.evaluate(expression) is True
+        assert turns == ([] if size == "10" else ["10", "20000"])
+
+
+async def test_no_variable_is_evaluated_beyond_the_budget() -> None:
+    """One expression may ask for any number of variables."""
+    compiler = PolicyCompiler()
+    variables = {name: compiler.variable(name, "lists.range(100).all(x, x >= 0)") for name in "abc"}
+    evaluator = Evaluator({}, variables, 200)
+    with pytest.raises(OutOfBudget):
+        await evaluator.evaluate(compiler.condition("variables.a && variables.b && variables.c"))
+    asked = evaluator.bindings["variables"]
+    assert asked.find("a") == (True, True)
+    with pytest.raises(EvaluationError, match="out of cost budget"):
+        asked.find("b")
 
 
 async def test_mutations_are_merged_into_the_object(cluster: Cluster) -> None:

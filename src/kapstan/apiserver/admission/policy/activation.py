@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ from kapstan.machinery.gvk import GroupResource
 __all__ = ("Activation", "Variables", "namespace_object")
 
 BUDGET = 10_000_000
+_LONG = 25_000  # what takes some ten milliseconds
 _NAMESPACES = GroupResource("", "namespaces")
 
 Object = dict[str, Any]
@@ -30,9 +32,11 @@ Object = dict[str, Any]
 class Variables(MapValue):
     """The variables of a policy."""
 
-    __slots__ = ("_bindings", "_compiled", "_cost", "_failures", "_values")
+    __slots__ = ("_bindings", "_budget", "_compiled", "_cost", "_failures", "_values")
 
-    def __init__(self, compiled: Mapping[str, Compiled], bindings: Mapping[str, Any]) -> None:
+    def __init__(self, compiled: Mapping[str, Compiled], bindings: Mapping[str, Any], budget: int) -> None:
+        """Beyond the budget nothing is evaluated: whatever asks for it is out of budget, too."""
+        self._budget = budget
         self._compiled = compiled
         self._bindings = bindings
         self._values: dict[str, Any] = {}
@@ -55,6 +59,8 @@ class Variables(MapValue):
     def _evaluated(self, name: str) -> Any:
         compiled, meter = self._compiled[name], Meter(PER_CALL_LIMIT)
         try:
+            if self._cost > self._budget:
+                raise EvaluationError(f"composited variable {quote(name)} is not evaluated: out of cost budget")
             if compiled.program is None:
                 raise EvaluationError(f"composited variable {quote(name)} fails to compile: {compiled.error}")
             try:
@@ -120,12 +126,17 @@ class Evaluator:
 
     def __init__(self, bindings: Object, variables: Mapping[str, Compiled], budget: int) -> None:
         self.bindings = dict(bindings)
-        shared = self.bindings["variables"] = Variables(variables, self.bindings)
+        shared = self.bindings["variables"] = Variables(variables, self.bindings, budget)
         self.budget = Budget(budget, shared)
 
-    def evaluate(self, compiled: Compiled) -> Any:
-        """The value. ExpressionFailed, OutOfBudget."""
-        return self.budget.evaluate(compiled, self.bindings)
+    async def evaluate(self, compiled: Compiled) -> Any:
+        """The value. ExpressionFailed, OutOfBudget. After what took long, other requests have their turn."""
+        before = self.budget.left
+        try:
+            return self.budget.evaluate(compiled, self.bindings)
+        finally:
+            if before - self.budget.left > _LONG:
+                await asyncio.sleep(0)
 
 
 def namespace_object(attributes: AdmissionAttributes) -> Object | None:

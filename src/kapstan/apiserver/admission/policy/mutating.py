@@ -203,7 +203,7 @@ class PolicyMutation:
         if patch.compiled.program is None:
             raise PatchFailed(patch.compiled.error)
         activation = await self._activation(invocation, changing)
-        value = activation.evaluator().evaluate(patch.compiled)
+        value = await activation.evaluator().evaluate(patch.compiled)
         obj, _ = await changing.seen_by(invocation.kind)
         assert obj is not None
         target = Target(invocation.kind, kind_of(invocation.kind, self._attributes.subresource))

@@ -5,7 +5,6 @@ All policies are asked; the refusal that the client reads is the first one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -105,53 +104,54 @@ class Validator:
         ]
         self._annotations = [compiler.annotation(one.value_expression) for one in spec.audit_annotations]
 
-    def verdict(self, activation: Activation) -> Verdict:
+    async def verdict(self, activation: Activation) -> Verdict:
         """What the policy has against the write; what cannot be evaluated counts, unless failures are ignored."""
         try:
             if not activation.matches(self.conditions):
                 return Verdict([], [])
-            denials = list(self._found(activation.evaluator()))
-            return Verdict(denials, list(self._unfit_annotations(activation.evaluator())))
+            denials = await self._found(activation.evaluator())
+            return Verdict(denials, await self._unfit_annotations(activation.evaluator()))
         except (ExpressionFailed, OutOfBudget) as error:
             return Verdict([] if self.ignores_failure else [Denial(str(error))], [])
 
-    def _unfit_annotations(self, evaluator: Evaluator) -> Iterator[Denial]:
+    async def _unfit_annotations(self, evaluator: Evaluator) -> list[Denial]:
+        found: list[Denial] = []
         for annotation in self._annotations:
             try:
-                evaluator.evaluate(annotation)
+                await evaluator.evaluate(annotation)
             except ExpressionFailed as error:
                 if not self.ignores_failure:
-                    yield Denial(str(error))
+                    found.append(Denial(str(error)))
+        return found
 
-    def _found(self, evaluator: Evaluator) -> Iterator[Denial]:
+    async def _found(self, evaluator: Evaluator) -> list[Denial]:
         results: list[tuple[_Check, Denial | None]] = []
         for check in self._checks:
             try:
-                if evaluator.evaluate(check.condition) is not True:
+                if await evaluator.evaluate(check.condition) is not True:
                     results.append((check, None))
             except ExpressionFailed as error:
                 if not self.ignores_failure:
                     results.append((check, Denial(str(error))))
-        for check, failure in results:
-            yield failure or _denial(check, evaluator)
+        return [failure or await _denial(check, evaluator) for check, failure in results]
 
 
-def _denial(check: _Check, evaluator: Evaluator) -> Denial:
+async def _denial(check: _Check, evaluator: Evaluator) -> Denial:
     validation = check.validation
     try:
-        message = _evaluated_message(check.message, evaluator)
+        message = await _evaluated_message(check.message, evaluator)
     except OutOfBudget as error:
         return Denial(f"failed messageExpression: {error}")
     message = message or validation.message.strip() or f"failed expression: {validation.expression.strip()}"
     return Denial(message, validation.reason or "Invalid")
 
 
-def _evaluated_message(compiled: Compiled | None, evaluator: Evaluator) -> str:
+async def _evaluated_message(compiled: Compiled | None, evaluator: Evaluator) -> str:
     """What the expression says; "" if it says nothing that can be shown."""
     if compiled is None:
         return ""
     try:
-        value = evaluator.evaluate(compiled)
+        value = await evaluator.evaluate(compiled)
     except ExpressionFailed:
         return ""
     message = value.strip() if isinstance(value, str) else ""
@@ -212,10 +212,10 @@ class _Review:
                 activation = Activation(
                     attributes, self._authorizer, kind, seen, params, namespace, validator.variables
                 )
-                self._evaluate(policy.name, binding, validator, activation)
+                await self._evaluate(policy.name, binding, validator, activation)
 
-    def _evaluate(self, policy: str, binding: Binding, validator: Validator, activation: Activation) -> None:
-        verdict = validator.verdict(activation)
+    async def _evaluate(self, policy: str, binding: Binding, validator: Validator, activation: Activation) -> None:
+        verdict = await validator.verdict(activation)
         for denial in verdict.denials:
             for action in binding.actions:
                 if action == "Deny":
