@@ -22,6 +22,7 @@ Object = dict[str, Any]
 
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
+_MAX_GRACE = 10**9  # seconds, thirty years: with any number, there would be no date for the end
 
 
 class _Grace(NamedTuple):
@@ -110,6 +111,7 @@ def _mark_gracefully(request: Request, obj: Object, options: DeleteOptions) -> _
     seconds = request.kind.strategy.grace_period(request, obj, options)
     if seconds is None:
         return _Grace()
+    seconds = min(seconds, _MAX_GRACE)
     metadata["deletionTimestamp"] = _timestamp(request.now + timedelta(seconds=seconds))
     metadata["deletionGracePeriodSeconds"] = seconds
     _count_generation(metadata)

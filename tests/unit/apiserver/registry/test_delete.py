@@ -30,6 +30,18 @@ async def test_the_answer_names_what_is_gone(api: API) -> None:
         await api.delete(CONFIG_MAP, "a", "default")
 
 
+async def test_no_grace_period_is_too_long(api: API) -> None:
+    """Clients may ask for any 64-bit number of seconds, and shorten it afterwards."""
+    pods, where = GroupVersionKind("", "v1", "Pod"), {"name": "a", "namespace": "default"}
+    spec = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}
+    await api.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {**where, "name": "default"}})
+    await api.create({"apiVersion": "v1", "kind": "Pod", "metadata": where, "spec": spec})
+    for seconds, told in ((2**63 - 1, 10**9), (10**8, 10**8)):
+        await api.delete(pods, "a", "default", options=DeleteOptions(grace_period_seconds=seconds))
+        metadata = (await api.get(pods, "a", "default"))["metadata"]
+        assert metadata["deletionGracePeriodSeconds"] == told
+
+
 async def test_watchers_get_the_last_state_at_the_revision_of_the_deletion(server: EmbeddedServer) -> None:
     api, storage = server.cluster.api, server.cluster.storage
     created = await create(api, labels={"x": "y"})
