@@ -11,11 +11,10 @@ from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
-from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
 from kapstan.cluster.core.controllers import SCOPES
 from kapstan.cluster.management.election import NAMESPACE, election_id
 from kapstan.cluster.management.providers import ALL, Provider, add_providers, webhooks_of
+from kapstan.cluster.management.runtimes import runtimes
 from kapstan.machinery.gvk import ObjectKey
 from kapstan.runtime.manager import Manager
 from kapstan.runtime.process import run_process
@@ -53,8 +52,5 @@ async def _run(manager: Manager, providers: Collection[Provider]) -> None:
     folder = Path(os.environ.get("KAPSTAN_DATA", _DATA))
     address = os.environ.get("POD_IP", _LOOPBACK)
     async with AsyncExitStack() as stack:
-        processes = await stack.enter_async_context(ProcessRuntime(folder / "hosted", address=address))
-        stack.push_async_callback(processes.stop)
-        simulated = await stack.enter_async_context(SimulatedRuntime(folder / "simulated", address=address))
-        add_providers(manager, providers, {"Process": processes, "Simulated": simulated})
+        add_providers(manager, providers, await runtimes(stack, folder, address) if "hosted" in providers else {})
         await manager.start()

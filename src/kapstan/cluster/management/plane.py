@@ -10,7 +10,7 @@ hosted control planes need. When the block ends nothing runs any more; all data 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -18,16 +18,13 @@ from msgspec.structs import replace
 
 from kapstan.client import Client, Config
 from kapstan.client.loopback import reachable
-from kapstan.cluster.api.controlplane.hosted import RuntimeType
-from kapstan.cluster.controlplane.hosted.runtime.interface import Runtime
-from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
-from kapstan.cluster.controlplane.hosted.runtime.simulated import SimulatedRuntime
 from kapstan.cluster.core.controllers import SCOPES
 from kapstan.cluster.management.election import NAMESPACE, election_id, once_elected
 from kapstan.cluster.management.installing import install
 from kapstan.cluster.management.namespaces import ensure_namespace
 from kapstan.cluster.management.providers import ALL, Provider, add_providers, kinds_of, webhooks_of
-from kapstan.cluster.management.webhooks import LOOPBACK, address, is_local, made_known
+from kapstan.cluster.management.runtimes import runtimes
+from kapstan.cluster.management.webhooks import LOOPBACK, address, configurations_of, is_local, made_known
 from kapstan.components.progress import QuietReporter, Reporter
 from kapstan.machinery.codec import to_yaml
 from kapstan.machinery.errors import ConfigError
@@ -131,23 +128,14 @@ async def _manager(
     else:
         reporter.line("Webhooks are not served: the API server runs on another machine and cannot call this one.")
     manager = Manager(config, options)
-    add_providers(manager, providers, await _runtimes(stack, folder))
-    webhooks = webhooks_of(providers)
+    add_providers(manager, providers, await runtimes(stack, folder) if "hosted" in providers else {})
     if place is not None:
-        manager.add(*webhooks)
+        manager.add(*webhooks_of(providers))
     await stack.enter_async_context(manager.running())
     if place is not None:
-        known = made_known(client, webhooks, place)
+        known = made_known(client, configurations_of(providers, place))
         await stack.enter_async_context(once_elected(manager, known) if options.leader_election else known)
     return manager
-
-
-async def _runtimes(stack: AsyncExitStack, folder: Path) -> Mapping[RuntimeType, Runtime]:
-    """What hosted control planes run in. Their processes end with us."""
-    processes = await stack.enter_async_context(ProcessRuntime(folder / "hosted"))
-    stack.push_async_callback(processes.stop)
-    simulated = await stack.enter_async_context(SimulatedRuntime(folder / "simulated"))
-    return {"Process": processes, "Simulated": simulated}
 
 
 def _make_folder(folder: Path) -> None:

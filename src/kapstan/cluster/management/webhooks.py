@@ -4,7 +4,7 @@ as the process does, and made known to the API server for just that time."""
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from kapstan.client import Client, Config
+from kapstan.cluster.management.providers import Provider, webhooks_of
 from kapstan.components.ports import free_ports
 from kapstan.generate.webhook import ClientConfig, webhook_configurations
 from kapstan.machinery.errors import KapstanError
@@ -21,7 +22,7 @@ from kapstan.machinery.pki import Usage, new_ca
 from kapstan.runtime.options import Certificate
 from kapstan.runtime.webhook.declaration import Admission, declared
 
-__all__ = ("LOOPBACK", "Address", "address", "is_local", "made_known")
+__all__ = ("LOOPBACK", "Address", "address", "configurations_of", "is_local", "made_known")
 
 LOOPBACK = "127.0.0.1"
 _PREFIX = "kapstan-"
@@ -66,15 +67,22 @@ def is_local(config: Config) -> bool:
 
 
 @asynccontextmanager
-async def made_known(client: Client, functions: Iterable[Any], place: Address) -> AsyncIterator[None]:
+async def made_known(client: Client, configurations: Iterable[dict[str, Any]]) -> AsyncIterator[None]:
     """Have the API server call webhooks inside the block; afterwards nobody waits for an answer in vain."""
-    admissions = [one for one in map(declared, functions) if isinstance(one, Admission)]
-    configurations = webhook_configurations(admissions, place.client_config, prefix=_PREFIX)
     async with AsyncExitStack() as stack:
         for configuration in configurations:
             await client.apply(configuration, force=True)
             stack.push_async_callback(_forgotten, client, configuration)
         yield
+
+
+def configurations_of(providers: Collection[Provider], place: Address) -> list[dict[str, Any]]:
+    """What tells an API server of the webhooks of providers. Each has its own: somebody else may run the others."""
+    found: list[dict[str, Any]] = []
+    for provider in providers:
+        admissions = [one for one in map(declared, webhooks_of([provider])) if isinstance(one, Admission)]
+        found += webhook_configurations(admissions, place.client_config, prefix=f"{_PREFIX}{provider}-")
+    return found
 
 
 async def _forgotten(client: Client, configuration: dict[str, Any]) -> None:
