@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeAlias
 
@@ -10,6 +11,8 @@ from kapstan.machinery.gvk import ObjectKey
 from kapstan.runtime.snapshot import Snapshot
 
 __all__ = ("Index", "IndexFunction", "by_field", "by_label", "by_namespace", "by_owner")
+
+log = logging.getLogger(__name__)
 
 # The values of an object under which it shall be found.
 IndexFunction: TypeAlias = Callable[[Snapshot], Iterable[str]]
@@ -28,14 +31,14 @@ class Index:
         self._buckets: dict[str, ObjectKey | set[ObjectKey]] = {}
 
     def add(self, snapshot: Snapshot) -> None:
-        values = tuple(self._values_of(snapshot))
+        values = self._ask(snapshot)
         if self._remember and values:
             self._values[snapshot.key] = values
         for value in values:
             self._insert(value, snapshot.key)
 
     def remove(self, snapshot: Snapshot) -> None:
-        values = self._values.pop(snapshot.key, ()) if self._remember else self._values_of(snapshot)
+        values = self._values.pop(snapshot.key, ()) if self._remember else self._ask(snapshot)
         for value in values:
             self._discard(value, snapshot.key)
 
@@ -49,6 +52,14 @@ class Index:
     def values(self) -> Collection[str]:
         """Every value that some object has."""
         return self._buckets.keys()
+
+    def _ask(self, snapshot: Snapshot) -> tuple[str, ...]:
+        """One object that the function cannot read is not found by the index, and harms no other."""
+        try:
+            return tuple(self._values_of(snapshot))
+        except Exception:
+            log.exception("An index cannot be told of %s, which is not found by it", snapshot.key)
+            return ()
 
     def _insert(self, value: str, key: ObjectKey) -> None:
         bucket = self._buckets.get(value)

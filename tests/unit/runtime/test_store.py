@@ -95,6 +95,18 @@ def test_custom_indexes(store: Store) -> None:
     assert [str(one.key) for one in store.by_index("initial", "a")] == ["ns/a", "other/a"]
 
 
+def test_an_object_that_an_index_cannot_read_harms_no_other(store: Store) -> None:
+    """A kind's cache must not end because of one object that does not fit its type."""
+    store.add_index("node", lambda one: [json.loads(one.data)["spec"]["nodeName"]])
+    store.put(snapshot("c"))
+    store.put(snapshot("d", node="n1"))
+    assert names(store.by_index("node", "n1")) == ["b", "d"]
+    assert names(store.select("ns")) == ["a", "b", "c", "d"]
+    store.put(snapshot("c", node="n1"))
+    store.put(snapshot("d"))
+    assert names(store.by_index("node", "n1")) == ["b", "c"]
+
+
 def test_an_unknown_index_is_named_with_the_known_ones(store: Store) -> None:
     store.add_index("initial", lambda one: [one.name[0]])
     with pytest.raises(LookupError, match=r"no index 'final'.*initial"):
