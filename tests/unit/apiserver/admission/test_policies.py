@@ -160,6 +160,24 @@ async def test_no_variable_is_evaluated_beyond_the_budget() -> None:
         asked.find("b")
 
 
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("dyn(variables)[[1]] == 1", "no such key"),
+        ("[1] in dyn(variables)", "failed expression"),
+        ("'%.999999999f'.format([1.0]) == ''", "exceeds maximum allowed precision"),
+        ("'%.0000000000000001f'.format([1.0]) == ''", "exceeds maximum allowed precision"),
+    ],
+)
+async def test_odd_expressions_are_refused_and_nothing_else_happens(
+    cluster: Cluster, expression: str, why: str
+) -> None:
+    with pytest.raises(Invalid, match=why):
+        spec = {"validations": [{"expression": expression}], "variables": [{"name": "v", "expression": "1"}]}
+        await bind(cluster, "Validating", "p", {"validationActions": ["Deny"]}, **spec)
+        await config_map(cluster)
+
+
 async def test_mutations_are_merged_into_the_object(cluster: Cluster) -> None:
     await change(cluster, "p", "Object{metadata: Object.metadata{labels: {'n': object.data.x}}, data: {'y': '2'}}")
     created = await config_map(cluster, x="1")

@@ -48,6 +48,8 @@ class Variables(MapValue):
         return cost
 
     def find(self, key: Any) -> tuple[bool, Any]:
+        if not isinstance(key, str):
+            return False, None
         if key in self._failures:
             raise EvaluationError(self._failures[key])
         if key not in self._values:

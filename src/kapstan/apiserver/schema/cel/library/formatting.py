@@ -15,6 +15,7 @@ __all__ = ("CLAUSES", "clauses", "format_text", "mismatch")
 
 _CLAUSE = re.compile(r"%(?:(%)|(?:\.([0-9]*))?(.)?)", re.DOTALL)
 _DEFAULT_PRECISION = 6
+_MAX_PRECISION = 1000  # no number has more digits to show, and each would be written
 _SCALARS = ("string", "bool", "bytes", "int", "uint", "double")
 # The kinds of values that each clause takes.
 CLAUSES: dict[str, tuple[str, ...]] = {
@@ -55,6 +56,9 @@ def clauses(template: str) -> list[tuple[str, int | None]]:
             raise ValueError("unexpected end of string")
         if letter not in CLAUSES:
             raise ValueError(f'could not parse formatting clause: unrecognized formatting clause "{letter}"')
+        if len(precision) > 4 or int(precision or 0) > _MAX_PRECISION:
+            why = f"precision {precision} exceeds maximum allowed precision {_MAX_PRECISION}"
+            raise ValueError(f"could not parse formatting clause: error while parsing precision: {why}")
         found.append((letter, int(precision) if precision else None))
     return found
 
