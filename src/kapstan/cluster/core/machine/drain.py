@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from kapstan.client.interface import Patch, metadata_of
 from kapstan.cluster.api.core import MachineDrainRule
 from kapstan.cluster.core.deletion import Stage
-from kapstan.cluster.core.machine.eviction import evict, plan
+from kapstan.cluster.core.machine.eviction import Evictions, evict, plan
 from kapstan.cluster.core.machine.podfilter import Judge, Judged, daemon_set_of, lost_at, rules_for
 from kapstan.cluster.core.machine.scope import Scope
 from kapstan.cluster.remote.connection import Connection
@@ -20,7 +20,7 @@ from kapstan.k8s.core_v1 import Namespace, Node, Pod
 from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.gvk import ObjectKey
 
-__all__ = ("NoAnswer", "drain_node", "is_unreachable", "judged_pods")
+__all__ = ("NoAnswer", "drain_node", "is_unreachable", "judged_pods", "look_again")
 
 # Seconds until an eviction that was refused is asked for again, if no budget has changed: there are other reasons.
 _RETRY = 20.0
@@ -49,14 +49,20 @@ async def drain_node(scope: Scope, connection: Connection, since: datetime) -> S
         return None
     if evictions.failed:
         scope.departures.follow_budgets(connection, machine.key)
+    after = look_again(evictions, datetime.now(UTC), unreachable=unreachable)
+    return Stage(Reason.DRAINING_NODE, evictions.message(since), after)
+
+
+def look_again(evictions: Evictions, now: datetime, *, unreachable: bool) -> float:
+    """Seconds until there is something to do that nobody tells us; 0 if there is nothing."""
     times = [_RETRY] if evictions.failed else []
-    times += _until_lost(evictions.leaving) if unreachable else []
-    return Stage(Reason.DRAINING_NODE, evictions.message(since), min(times, default=0))
+    if unreachable:
+        times += _until_lost((*evictions.leaving, *evictions.completing, *evictions.completing_later), now)
+    return min(times, default=0)
 
 
-def _until_lost(pods: Iterable[Pod]) -> list[float]:
+def _until_lost(pods: Iterable[Pod], now: datetime) -> list[float]:
     """Seconds until each of these pods is given up. That one is leaving may have yet to be heard of, which wakes us."""
-    now = datetime.now(UTC)
     times = [time for pod in pods if (time := lost_at(pod)) is not None]
     return [max((time - now).total_seconds(), 0) + 0.05 for time in times]
 

@@ -11,6 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from kapstan.client import Client, Config
 from kapstan.cluster.api.core import Cluster, Machine, MachineDrainRule
+from kapstan.cluster.core.machine.drain import look_again
 from kapstan.cluster.core.machine.eviction import evict, plan
 from kapstan.cluster.core.machine.podfilter import Judge, rules_for
 from kapstan.k8s.core_v1 import Pod
@@ -184,6 +185,15 @@ def test_what_holds_up_a_drain_is_told() -> None:
         "After above Pods have been removed from the Node, "
         "waiting for the following Pods to complete without eviction: ns/j",
     ]
+
+
+@pytest.mark.parametrize("said", ["", "wait-completed"])
+def test_a_pod_is_given_up_in_time(said: str) -> None:
+    """Nobody tells when a pod of an unreachable node should have ended, whether it was evicted or only waited for."""
+    pod = a_pod(deletionTimestamp=ago(-30), labels={"cluster.x-k8s.io/drain": said})
+    evictions = plan([Judge([], unreachable=True, now=NOW).judge(pod)])
+    assert 32 < look_again(evictions, NOW, unreachable=True) < 33
+    assert look_again(evictions, NOW, unreachable=False) == 0
 
 
 async def test_a_server_without_evictions_keeps_no_node_from_being_drained() -> None:
