@@ -53,10 +53,12 @@ class ClusterAdmission:
         self._validating = ValidatingWebhooks(storage, dispatcher, conditions)
         self._last = EscalationCheck(authorizer)
 
-    def disable(self, names: Collection[str]) -> None:
-        """Do without plugins of these names from now on."""
+    def disable(self, names: Collection[str]) -> list[str]:
+        """Do without plugins of these names from now on; returns the names that none of them has."""
+        known = {one.name for one in self.plugins}
         self.plugins = tuple(one for one in self.plugins if one.name not in names)
         self._chosen.clear()
+        return [name for name in names if name not in known]
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         plugins = self._plugins(attributes)

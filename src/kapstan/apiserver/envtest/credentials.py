@@ -48,12 +48,15 @@ class FileCredentials(Credentials):
 
 def static_tokens(flags: Flags) -> dict[str, UserInfo]:
     """Users by their token."""
-    lines = csv.reader(flags.file("token-auth-file").decode().splitlines(), skipinitialspace=True)
+    try:
+        lines = list(csv.reader(flags.file("token-auth-file").decode().splitlines(), skipinitialspace=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise ConfigError("--token-auth-file: the file is no text of comma-separated values") from None
     return {row[0]: _user(row) for row in lines if row}
 
 
 def _user(row: Sequence[str]) -> UserInfo:
-    if len(row) < 3:
+    if len(row) < 3 or not row[0]:
         raise ConfigError("--token-auth-file: a line needs a token, a user name and a uid")
     groups = tuple(group.strip() for group in row[3].split(",")) if len(row) > 3 and row[3] else ()
     return UserInfo(row[1], row[2], groups)
@@ -73,3 +76,5 @@ def _read_if_there(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         return b""
+    except OSError as error:
+        raise ConfigError(f"--cert-dir: cannot read {path}: {error.strerror}") from error

@@ -32,6 +32,7 @@ _HELP: Mapping[str, str] = {
 _SILENT = frozenset(
     {"allow-privileged", "authorization-mode", "etcd-servers", "service-account-key-file", "advertise-address", "v"}
 )
+_FEWEST_ADDRESSES = 8
 
 
 def usage() -> str:
@@ -67,9 +68,12 @@ class Flags:
         """The network of services; the first, where there is one of each family."""
         given = self.values.get("service-cluster-ip-range", "").split(",")[0]
         try:
-            return ipaddress.IPv4Network(given) if given else None
+            network = ipaddress.IPv4Network(given) if given else None
         except ValueError as error:
             raise ConfigError(f"--service-cluster-ip-range: {error}") from error
+        if network is not None and network.num_addresses < _FEWEST_ADDRESSES:
+            raise ConfigError(f"--service-cluster-ip-range: {given} has fewer than {_FEWEST_ADDRESSES} addresses")
+        return network
 
     def file(self, flag: str) -> bytes:
         """What is in the file that a flag names; nothing if it was not given."""

@@ -66,7 +66,8 @@ async def _serve(flags: Flags, without: Collection[str]) -> None:
         cluster = await server.new_cluster(
             "envtest", credentials=FileCredentials(flags), static_tokens=static_tokens(flags)
         )
-        cluster.admission.disable(flags.disabled_plugins)
+        if unknown := cluster.admission.disable(flags.disabled_plugins):
+            sys.stderr.write(f"kube-apiserver (kapstan): there is no such plugin to disable: {', '.join(unknown)}\n")
         if flags.network is not None:
             allocations(cluster.storage).network = flags.network
         await server.add(cluster, flags.host, flags.port, without_controllers=without)

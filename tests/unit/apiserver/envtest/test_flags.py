@@ -45,6 +45,7 @@ def test_services_have_the_first_network() -> None:
         ("serve", "unknown command 'serve'"),
         ("--secure-port=http", "'http' is not a port"),
         ("--service-cluster-ip-range=10.0.0.1/24", "10.0.0.1/24 has host bits set"),
+        ("--service-cluster-ip-range=10.0.0.0/32", "10.0.0.0/32 has fewer than 8 addresses"),
         ("--client-ca-file=/nowhere/ca.crt", "--client-ca-file: cannot read /nowhere/ca.crt: No such file"),
     ],
 )
@@ -99,7 +100,16 @@ def test_static_tokens_name_users_and_groups(tmp_path: Path) -> None:
     assert found == {"abc": UserInfo("ann", "1", ("admins", "staff")), "def": UserInfo("bob", "2")}
 
 
-def test_a_token_without_a_uid_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "tokens").write_text("abc,ann\n")
+@pytest.mark.parametrize("text", ["abc,ann\n", ",ann,1\n"])
+def test_an_incomplete_token_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "tokens").write_text(text)
     with pytest.raises(ConfigError, match="needs a token, a user name and a uid"):
         static_tokens(parse([f"--token-auth-file={tmp_path / 'tokens'}"]))
+
+
+def test_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    (tmp_path / "tokens").write_bytes(b"\xff\xfe,ann,1\n")
+    with pytest.raises(ConfigError, match="no text of comma-separated values"):
+        static_tokens(parse([f"--token-auth-file={tmp_path / 'tokens'}"]))
+    with pytest.raises(ConfigError, match="--cert-dir: cannot read"):
+        FileCredentials(parse([f"--cert-dir={tmp_path / 'tokens'}"]))
