@@ -28,6 +28,7 @@ __all__ = (
 )
 
 SECOND = 1_000_000_000
+_USUAL = 35  # characters of a time; fractions of a second may have any number of digits, and are not remembered then
 _MAX_INT64 = 2**63 - 1
 _EPOCH = date(1970, 1, 1)
 
@@ -240,7 +241,11 @@ def format_rfc3339(nanoseconds: int) -> str:
     return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}{fraction}Z"
 
 
-@lru_cache(maxsize=8192)
 def to_seconds(text: str) -> str:
     """An RFC 3339 time as meta/v1 writes it: in UTC, to the second. Objects carry the same few from write to write."""
+    return _to_seconds(text) if len(text) <= _USUAL else _to_seconds.__wrapped__(text)
+
+
+@lru_cache(maxsize=8192)
+def _to_seconds(text: str) -> str:
     return format_rfc3339(parse_rfc3339(text) // SECOND * SECOND)
