@@ -13,6 +13,7 @@ from kapstan.machinery.schema import Schema
 __all__ = ("META_FIELDS", "prune")
 
 META_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
+_MOST_TEXT = 1 << 23  # of the paths that are told
 
 
 def prune(value: Any, schema: Schema, *, resource_root: bool = True, nulls: bool = True) -> list[str]:
@@ -32,6 +33,14 @@ class _Dropped(list[str]):
     def __init__(self, nulls: bool) -> None:
         super().__init__()
         self.nulls = nulls
+        self._room = _MOST_TEXT
+
+    def add(self, path: str, key: str) -> None:
+        """Not without end: many fields below a long name have much longer paths than the object is long."""
+        if self._room > 0:
+            found = f"{path}.{key}" if path else key
+            self._room -= len(found)
+            self.append(found)
 
 
 def _prune(value: Any, schema: Schema | None, path: str, dropped: _Dropped, *, keep: bool = False) -> None:
@@ -64,7 +73,7 @@ def _prune_object(
             if additional is None:
                 if not keep:
                     unwanted.append(key)
-                    dropped.append(f"{path}.{key}" if path else key)
+                    dropped.add(path, key)
                 continue
             child = additional if isinstance(additional, Schema) else None
         elif resource and key in META_FIELDS:
@@ -80,10 +89,11 @@ def _prune_object(
         del value[key]
 
 
-def _prune_all(value: Any, path: str, dropped: list[str]) -> None:
+def _prune_all(value: Any, path: str, dropped: _Dropped) -> None:
     """Nothing is known about the value: its objects become empty."""
     if type(value) is dict:
-        dropped += (f"{path}.{key}" if path else key for key in value)
+        for key in value:
+            dropped.add(path, key)
         value.clear()
     elif type(value) is list:
         for position, item in enumerate(value):

@@ -100,3 +100,13 @@ def test_built_in_definitions_without_fields_hold_anything() -> None:
     schema = compile_schema({"$ref": "#/components/schemas/Node"}, definitions)
     assert prune(obj, schema, resource_root=False) == ["next.next.typo"]
     assert obj == {"raw": {"anything": [{"goes": 1}]}, "next": {"raw": {"x": 1}, "next": {}}}
+
+
+def test_what_is_said_of_unknown_fields_has_an_end() -> None:
+    """All are dropped, though."""
+    known = {"type": "object", "properties": {"a": {"type": "string"}}}
+    schema = compile_schema({"type": "object", "additionalProperties": known})
+    obj: dict[str, Any] = {"x" * 100_000: {f"u{number}": 1 for number in range(1000)}}
+    dropped = prune(obj, schema, resource_root=False)
+    assert 0 < sum(map(len, dropped)) < 10_000_000
+    assert list(obj.values()) == [{}]
