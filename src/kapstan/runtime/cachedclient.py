@@ -201,9 +201,10 @@ class CachedClient(Client):
             return
         if isinstance(obj, dict | Resource):
             namespace, name = key_of(obj)
+            uid = uid or _uid_of(obj)
         key = await self._key(gvk_of(obj), name, namespace)
         for informer in self.cache.factory.of(gvk_of(obj)):
-            informer.deleted(key)
+            informer.deleted(key, uid)
 
     async def delete_all_of(
         self,
@@ -228,7 +229,7 @@ class CachedClient(Client):
 def _delete_selected(informer: SharedInformer, namespace: str, options: SelectOptions) -> None:
     labels, fields = label_selector(options.get("labels", "")), field_selector(options.get("fields", ""))
     for snapshot in informer.store.select(namespace, labels, fields):
-        informer.deleted(snapshot.key)
+        informer.deleted(snapshot.key, snapshot.uid)
 
 
 def _is_dry_run(request: Request) -> bool:
@@ -254,3 +255,9 @@ def _version_of(obj: Object) -> str:
     if isinstance(obj, dict):
         return str(obj.get("metadata", {}).get("resourceVersion", ""))
     return obj.metadata.resource_version
+
+
+def _uid_of(obj: Object) -> str:
+    if isinstance(obj, dict):
+        return str(obj.get("metadata", {}).get("uid", ""))
+    return obj.metadata.uid

@@ -145,11 +145,11 @@ class SharedInformer:
         if self.scope.contains(snapshot):
             self._mirror.wrote(snapshot)
         else:
-            self._mirror.deleted(snapshot.key)
+            self._mirror.deleted(snapshot.key, snapshot.uid)
 
-    def deleted(self, key: ObjectKey) -> None:
+    def deleted(self, key: ObjectKey, uid: str = "") -> None:
         """The server agreed to delete an object for this process: readers no longer see it."""
-        self._mirror.deleted(key)
+        self._mirror.deleted(key, uid)
 
     def _read(self, data: bytes) -> Snapshot:
         snapshot = Snapshot.of(data, managed_fields=self.scope.managed_fields)

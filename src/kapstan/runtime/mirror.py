@@ -3,7 +3,8 @@
 Readers see the newest state that is known: what the watch brought, or what this process itself has written and the
 watch has not brought yet (so that one reads one's own writes). Handlers are told of each state when the watch brings
 it, and never twice. What it keeps true:
-- a reader never sees an older state of an object after a newer one, nor an object that this process has deleted;
+- a reader never sees an older state of an object after a newer one, nor an object that this process has deleted, nor
+  one whose end was known before the answer to a write of this process came;
 - handlers hear a gapless story: the old state of each change is the new state of the one before;
 - an object that was deleted and made again is told as both, even where nobody saw the moment between.
 """
@@ -23,6 +24,8 @@ __all__ = ("Listener", "Mirror")
 # Told of the old state, the new state, and whether the object was there from the start.
 Listener: TypeAlias = Callable[[Snapshot | None, Snapshot | None, bool], None]
 
+_MOST_ENDS = 4096  # that are remembered: answers are late by seconds, not by thousands of deletions
+
 
 class Mirror:
     """A store, kept current by deltas and by this process' own writes."""
@@ -32,6 +35,8 @@ class Mirror:
         self._listener = listener
         self._told: dict[ObjectKey, Snapshot | None] = {}  # what handlers know, where that is not what the store has
         self._deleted: dict[ObjectKey, Snapshot] = {}  # the last states of objects that this process deleted
+        self._ends: dict[ObjectKey, str] = {}  # at which version the watch said that an object was gone
+        self._listed: dict[str, str] = {}  # by namespace: at which version all objects were told
 
     # --- What the watch brings --------------------------------------------------------------------------------------
 
@@ -67,6 +72,7 @@ class Mirror:
         missing = [key for key in keys if key not in seen and (not namespace or key.namespace == namespace)]
         for key in missing:
             self._forget(key, replaced.resource_version, None)
+        self._listed[namespace] = replaced.resource_version
 
     def _forget(self, key: ObjectKey, resource_version: str, last: Snapshot | None) -> None:
         """The object was gone at that version. One that this process has made since, and maybe deleted, is another."""
@@ -79,8 +85,15 @@ class Mirror:
             self.store.delete(key)
             self._told.pop(key, None)
             self._deleted.pop(key, None)
+            self._remember_end(key, resource_version)
         if known is not None:
             self._tell(last if last is not None and last.uid == known.uid else known, None, False)
+
+    def _remember_end(self, key: ObjectKey, resource_version: str) -> None:
+        self._ends.pop(key, None)
+        self._ends[key] = resource_version
+        if len(self._ends) > _MOST_ENDS:
+            del self._ends[next(iter(self._ends))]
 
     def _is_hidden(self, state: Snapshot) -> bool:
         """Whether a state of an object that we deleted is from before that. If it is being deleted, it is not: it has
@@ -95,6 +108,8 @@ class Mirror:
 
     def wrote(self, new: Snapshot) -> None:
         """The server answered a write with this state."""
+        if self._has_ended(new):
+            return
         current = self.store.get(new.key)
         if current is not None and is_newer(current.resource_version, new.resource_version):
             return
@@ -107,11 +122,19 @@ class Mirror:
         self._deleted.pop(new.key, None)
         self.store.put(new)
 
-    def deleted(self, key: ObjectKey) -> None:
-        """The server agreed to delete the object."""
+    def deleted(self, key: ObjectKey, uid: str = "") -> None:
+        """The server agreed to delete the object; with another uid it is a new one that has come meanwhile."""
         current = self.store.get(key)
-        if current is not None and not current.deleting:
+        if current is not None and not current.deleting and uid in ("", current.uid):
             self._hide(current)
+
+    def _has_ended(self, state: Snapshot) -> bool:
+        """Whether the watch was faster than the answer, and has already brought the end of the object."""
+        if state.key in self.store:
+            return False
+        ends = (self._ends.get(state.key), self._listed.get(""), self._listed.get(state.namespace))
+        version = state.resource_version
+        return any(end is not None and (end == version or is_newer(end, version)) for end in ends)
 
     def _hide(self, last: Snapshot) -> None:
         self._told.setdefault(last.key, self.store.get(last.key))

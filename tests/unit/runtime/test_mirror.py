@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import settings
@@ -200,18 +201,46 @@ def test_an_object_that_we_made_anew_survives_the_news_of_its_predecessors_end()
     assert told.story == [(None, "1"), ("4", None), (None, "5")]
 
 
+def test_an_answer_that_comes_after_the_watch_told_of_the_end_changes_nothing() -> None:
+    """A deletion is answered with the object while whoever finalizes it may be done already."""
+    told = Told()
+    told.watch(state(1, finalizers=["f"]), state(2, deleting=True, finalizers=["f"]))
+    told.gone(state(3, deleting=True))
+    told.mirror.wrote(state(2, deleting=True, finalizers=["f"]))
+    assert told.read is None
+    told.mirror.wrote(state(5, uid="v"))
+    assert told.read == "5", "what is made after that is another object"
+
+
+def test_a_late_answer_to_a_deletion_leaves_a_new_object_of_the_same_name_alone() -> None:
+    told = Told()
+    told.watch(state(1))
+    told.gone(state(2))
+    told.watch(state(3, uid="v"))
+    told.mirror.deleted(A, "u")
+    assert told.read == "3"
+
+
+def test_only_the_last_ends_are_remembered() -> None:
+    told = Told()
+    for number in range(5000):
+        told.gone(state(number, name=f"n{number}"))
+    assert len(told.mirror._ends) < 5000
+
+
 NAMES = st.sampled_from("ab")
 
 
 class MirrorMachine(RuleBasedStateMachine):
-    """A server with its watch behind it; this process and others write. Whatever happens in whichever order, readers
-    never go back, and once the watch has caught up, readers and handlers know exactly what the server has."""
+    """A server with its watch and its answers behind it; this process and others write. Whatever comes in whichever
+    order, readers never go back, and once all has come, readers and handlers know exactly what the server has."""
 
     def __init__(self) -> None:
         super().__init__()
         self.version = 0
         self.objects: dict[str, Snapshot] = {}
         self.stream: list[Delta] = []
+        self.answers: list[Callable[[], None]] = []
         self.mirror = Mirror(Store(), self.hear)
         self.known: dict[str, Snapshot] = {}
         self.read: dict[str, int] = {}
@@ -246,7 +275,7 @@ class MirrorMachine(RuleBasedStateMachine):
             self.objects[name] = new
             self.stream.append(Delta(new))
         if ours:
-            self.mirror.wrote(new)
+            self.answers.append(lambda: self.mirror.wrote(new))
 
     @rule(name=NAMES, ours=st.booleans(), finalizers=st.booleans())
     def create_or_change(self, name: str, ours: bool, finalizers: bool) -> None:
@@ -269,10 +298,18 @@ class MirrorMachine(RuleBasedStateMachine):
             last = state(self.version, name=name, uid=old.uid)
             self.stream.append(Delta(last, gone=True))
         if ours:
-            seen = self.mirror.store.get(ObjectKey("ns", name))
-            self.mirror.deleted(ObjectKey("ns", name))
-            if name not in self.objects and seen is not None and seen.uid == old.uid:
-                self.dead.add(old.uid)
+            self.answers.append(lambda: self.deleted(old))
+
+    def deleted(self, old: Snapshot) -> None:
+        seen = self.mirror.store.get(old.key)
+        self.mirror.deleted(old.key, old.uid)
+        if "fin" not in old.labels and seen is not None and seen.uid == old.uid:
+            self.dead.add(old.uid)
+
+    @precondition(lambda self: self.answers)
+    @rule()
+    def answer(self) -> None:
+        self.answers.pop(0)()
 
     @precondition(lambda self: self.stream)
     @rule()
@@ -298,6 +335,8 @@ class MirrorMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         while self.stream:
             self.watch()
+        while self.answers:
+            self.answer()
         expected = {name: one.resource_version for name, one in self.objects.items()}
         assert {one.name: one.resource_version for one in self.mirror.store} == expected
         assert {name: one.resource_version for name, one in self.known.items()} == expected
