@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +62,23 @@ async def test_a_manager_that_starts_again_finds_everything_in_order(either: Man
     for type in ("Available", "APIServerHealthy"):  # nobody was told that it was not
         assert condition(after, type).last_transition_time == condition(before, type).last_transition_time
     assert len(either.running()) == (len(ComponentName) if either.runtime == "Process" else 0)
+
+
+async def test_data_that_are_elsewhere_are_not_replaced_by_none(either: Management, tmp_path: Path) -> None:
+    """Another management plane took over, whose folder has never held the control plane."""
+    async with either.managed():
+        await either.create()
+        await either.available()
+
+    home, either.data = either.data, tmp_path / "elsewhere" / "data"
+    async with either.managed():
+        plane = await either.until(lambda plane: not is_true(plane.status.conditions, "DatastoreReady"))
+        assert "not in the data folder" in condition(plane, "DatastoreReady").message
+        assert either.left() == []
+
+    either.data = home
+    async with either.managed():
+        await either.available()
 
 
 @pytest.mark.parametrize("moment", ["APIServerHealthy", "KubeconfigAvailable"])

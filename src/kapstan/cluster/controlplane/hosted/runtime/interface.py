@@ -193,6 +193,9 @@ class Runtime(Protocol):
     def subscribe(self, waker: Waker) -> None:
         """Have `waker` called whenever an observation has changed."""
 
+    def keeps(self, instance: Instance) -> bool:
+        """Whether the data of a control plane that ran before are here; also if they were never to be kept."""
+
     async def ensure_datastore(self, instance: Instance, type: DatastoreType) -> Datastore:
         """Have a place for the objects of a control plane."""
 

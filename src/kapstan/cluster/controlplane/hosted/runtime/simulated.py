@@ -106,6 +106,9 @@ class SimulatedRuntime:
     def subscribe(self, waker: Waker) -> None:
         self._wakers.append(waker)
 
+    def keeps(self, instance: Instance) -> bool:
+        return self._folder is None or self._places.of(instance).exists
+
     async def ensure_datastore(self, instance: Instance, type: DatastoreType) -> Datastore:
         """There is no etcd; whoever asks hears of none."""
         self._places.ensure(instance, type)

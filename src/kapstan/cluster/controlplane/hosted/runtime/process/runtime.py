@@ -91,6 +91,9 @@ class ProcessRuntime:
     def subscribe(self, waker: Waker) -> None:
         self._wakers.append(waker)
 
+    def keeps(self, instance: Instance) -> bool:
+        return self._places.of(instance).exists
+
     async def ensure_datastore(self, instance: Instance, type: DatastoreType) -> Datastore:
         record = self._places.ensure(instance, type)
         if record.datastore == "SharedEtcd":
