@@ -66,7 +66,8 @@ def state_of(machine_set: MachineSet, machines: Iterable[Machine]) -> SetState:
     ours = machines_of(machine_set, machines)
     available = sum(true_on(machine, ConditionType.AVAILABLE) and not machine.deleting for machine in ours)
     wanted = 0 if machine_set.deleting else machine_set.spec.replicas or 0
-    return SetState(machine_set.name, created(machine_set), wanted, len(ours), available)
+    going = sum(machine.deleting for machine in ours)
+    return SetState(machine_set.name, created(machine_set), wanted, len(ours), available, going)
 
 
 def machines_of(machine_set: MachineSet, machines: Iterable[Machine]) -> list[Machine]:

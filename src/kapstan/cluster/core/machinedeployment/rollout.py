@@ -28,6 +28,7 @@ class SetState(NamedTuple):
     wanted: int  # spec.replicas
     actual: int  # status.replicas
     available: int  # status.availableReplicas
+    going: int = 0  # of the actual ones, those that are being deleted
 
 
 class Bounds(NamedTuple):
@@ -78,8 +79,8 @@ def on_delete(replicas: int, new: SetState, old: Sequence[SetState]) -> dict[str
     """The same where people delete old machines themselves: the new set takes the place of what they deleted."""
     oldest_first = sorted(old, key=lambda state: (state.created, state.name))
     sizes = _grow(new, replicas, replicas, [new, *old])
-    # A machine that was deleted from an old set is not made again there.
-    left = {state.name: min(state.wanted, state.actual) for state in oldest_first}
+    # A machine that is deleted from an old set is not made again there: the set has to know before the machine is gone.
+    left = {state.name: min(state.wanted, state.actual - state.going) for state in oldest_first}
     surplus = sizes.get(new.name, new.wanted) + sum(left.values()) - replicas
     for state in oldest_first:
         taken = min(left[state.name], max(surplus, 0))

@@ -75,6 +75,14 @@ def test_a_step(limits: Bounds, new: SetState, old: list[SetState], sizes: dict[
     [
         pytest.param(3, a_set("new", 0), [a_set("old", 3)], {}, id="old machines stay"),
         pytest.param(3, a_set("new", 0), [a_set("old", 3, 2)], {"old": 2}, id="a deleted one is not made again"),
+        pytest.param(
+            *(3, a_set("new", 0), [a_set("old", 3)._replace(going=1)], {"old": 2}),
+            id="nor one that is being deleted",
+        ),
+        pytest.param(
+            *(3, a_set("new", 0), [a_set("old", 2, 3)._replace(going=1)], {}),
+            id="whose place is taken when it is gone",
+        ),
         pytest.param(3, a_set("new", 0), [a_set("old", 2)], {"new": 1}, id="the new set takes its place"),
         pytest.param(1, a_set("new", 1), [a_set("old", 2)], {"old": 0}, id="scaled down, the old go first"),
     ],
