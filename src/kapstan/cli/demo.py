@@ -144,7 +144,7 @@ async def _available(client: Client, key: ObjectKey, stopwatch: _Stopwatch) -> C
                     stopwatch.add(milestone.text, time.monotonic() - began)
                     reporter.line(f"  {milestone.text} after {time.monotonic() - began:.1f} s")
             step.update(*steps_of(cluster), waits_for(cluster))
-            if is_available(cluster):
+            if is_available(cluster, workers=_WORKERS):
                 return cluster
     raise KapstanError(f"cluster {key} was deleted meanwhile")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from kapstan.cli import run
@@ -45,10 +47,16 @@ async def _create(
         if wait:
             cluster = await client.get(Cluster, key.name, key.namespace)
             title = f"Creating cluster {key}"
-            await wait_until(client, cluster, is_available, title=title, timeout=timeout, new=True)
+            reached = partial(is_available, workers=_workers_of(documents))
+            await wait_until(client, cluster, reached, title=title, timeout=timeout, new=True)
             click.echo(f"Cluster {key} is available:  kapstan cluster kubeconfig {name}")
         else:
             click.echo(f"Cluster {key} is being created:  kapstan cluster describe {name}")
+
+
+def _workers_of(documents: list[Document]) -> int:
+    deployments = [document for document in documents if document["kind"] == "MachineDeployment"]
+    return sum(deployment.get("spec", {}).get("replicas", 1) for deployment in deployments)
 
 
 async def _refuse_existing(client: Client, key: ObjectKey) -> None:

@@ -87,11 +87,14 @@ def steps_of(cluster: Cluster) -> tuple[int, int]:
     return sum(steps) + min(ready, wanted), len(steps) + wanted
 
 
-def is_available(cluster: Cluster) -> bool:
-    """Whether a cluster is available, with all of its workers, as it is wanted now."""
+def is_available(cluster: Cluster, *, workers: int = 0) -> bool:
+    """Whether a cluster is available, with all of its workers, as it is wanted now.
+
+    `workers`: at least so many. Of those that were made a moment ago the cluster may not have heard yet.
+    """
     ready, wanted = _counts(cluster.status.workers)
     current = cluster.status.observed_generation == cluster.metadata.generation
-    return current and is_true(cluster.status.conditions, "Available") and ready >= wanted
+    return current and is_true(cluster.status.conditions, "Available") and ready >= max(wanted, workers)
 
 
 def is_scaled(cluster: Cluster, *, workers: int | None = None, control_plane: int | None = None) -> bool:

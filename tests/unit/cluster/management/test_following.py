@@ -38,6 +38,7 @@ def test_a_cluster_is_available_when_all_of_its_workers_are() -> None:
     assert is_available(cluster(AVAILABLE))
     assert not is_available(cluster(AVAILABLE, workers=ReplicaCounts(desired_replicas=3, available_replicas=2)))
     assert is_available(cluster(AVAILABLE, workers=ReplicaCounts(desired_replicas=3, available_replicas=3)))
+    assert not is_available(cluster(AVAILABLE), workers=3), "it has not heard of them yet"
 
 
 def test_a_status_of_the_past_says_nothing() -> None:
