@@ -17,20 +17,18 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from benchmarks.cluster_program import WORKERS, is_up, until
+from benchmarks.cluster_program import apply, is_up, until
 from benchmarks.peers.capi.build import HERE
 from benchmarks.peers.capi.managers import GoManager, managers
 from benchmarks.processes import cpu_of, peak_of
 from benchmarks.report import Report
 from kapstan.client import Client, Config
 from kapstan.cluster.api.core import Cluster
-from kapstan.cluster.templates.rendering import Document, documents_of
 from kapstan.components.controlplane import ControlPlane
 
 __all__ = ("NAME", "measured")
 
 NAME = "Cluster API in Go, kube-apiserver + etcd"
-_AT_ONCE = 20
 _IDLE = 10.0  # seconds
 _PATIENCE = 1800.0  # seconds
 
@@ -75,7 +73,7 @@ class _Spent:
 
 async def _lives(client: Client, count: int, spent: _Spent) -> Measures:
     cpu, requests, began = spent.cpu_with_servers(), await spent.requests(), time.monotonic()
-    await _apply(client, count)
+    await apply(client, (HERE / "in-memory.yaml").read_text(), count)
     await until(client, count, is_up)
     found: Measures = {
         ("apply to Available", "s"): time.monotonic() - began,
@@ -95,21 +93,6 @@ async def _lives(client: Client, count: int, spent: _Spent) -> Measures:
     found["CPU a deletion", "s"] = (spent.cpu_with_servers() - cpu) / count
     found["API requests a deletion", ""] = (await spent.requests() - requests) / count
     return found
-
-
-async def _apply(client: Client, count: int) -> None:
-    """Make the objects of all clusters, some clusters at a time."""
-    template, gate = (HERE / "in-memory.yaml").read_text(), asyncio.Semaphore(_AT_ONCE)
-
-    async def one(documents: list[Document]) -> None:
-        async with gate:
-            for document in documents:
-                await client.create(document)
-
-    async with asyncio.TaskGroup() as group:
-        for number in range(count):
-            values = {"CLUSTER_NAME": f"c{number}", "WORKER_MACHINE_COUNT": str(WORKERS)}
-            group.create_task(one(documents_of(template, values)))
 
 
 async def _alone(count: int) -> None:

@@ -52,7 +52,7 @@ async def main(count: int, kubeconfig: Path | None, workers: int) -> None:
             requests = Requests(plane)
             say("started")
             began = time.monotonic()
-            await apply(plane.client, count, workers)
+            await apply(plane.client, flavor("simulated"), count, workers)
             await until(plane.client, count, partial(is_up, workers=workers))
             say("available", seconds=time.monotonic() - began, requests=requests.count / count)
             before = requests.count
@@ -66,8 +66,8 @@ async def main(count: int, kubeconfig: Path | None, workers: int) -> None:
             say("deleted", seconds=time.monotonic() - began, requests=(requests.count - before) / count)
 
 
-async def apply(client: Client, count: int, workers: int) -> None:
-    """Make the objects of all clusters, some clusters at a time, as fast as the server takes them."""
+async def apply(client: Client, template: str, count: int, workers: int = WORKERS) -> None:
+    """Make the objects of all clusters from a template, some clusters at a time, as fast as the server takes them."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(documents: list[Document]) -> None:
@@ -78,7 +78,7 @@ async def apply(client: Client, count: int, workers: int) -> None:
     async with asyncio.TaskGroup() as group:
         for number in range(count):
             values = {"CLUSTER_NAME": f"c{number}", "WORKER_MACHINE_COUNT": str(workers)}
-            group.create_task(one(documents_of(flavor("simulated"), values)))
+            group.create_task(one(documents_of(template, values)))
 
 
 async def until(client: Client, count: int, counts: Callable[[Cluster], bool]) -> None:
