@@ -6,14 +6,14 @@ Rules are asked once per kind and operation; names, exclusions and selectors for
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from kapstan.apiserver.admission.interface import AdmissionAttributes
 from kapstan.apiserver.admission.policy.definition import Binding, BoundPolicies, BoundPolicy, Criteria
 from kapstan.apiserver.admission.webhook.invocation import (
     Hit,
+    Remembered,
     admission_name,
-    admission_namespace,
     hits,
     selects,
 )
@@ -67,23 +67,14 @@ class PolicyMatcher(Generic[E]):
     def __init__(self, storage: Storage, policies: BoundPolicies[E]) -> None:
         self._storage = storage
         self._policies = policies
-        self._candidates: dict[tuple[Any, ...], tuple[Candidate[E], ...]] = {}
-        self._generation = (-1, -1)
+        self._candidates = Remembered[Candidate[E]]()
 
     def candidates(self, attributes: AdmissionAttributes) -> tuple[Candidate[E], ...]:
-        """What rules select. Remembered: it depends on nothing but kinds and policies."""
+        """What rules select."""
         policies = self._policies()
         if not policies or attributes.kind.gvr.group_resource in _EXEMPT:
             return ()
-        generation = (self._policies.generation, attributes.request.cluster.kinds.generation)
-        if generation != self._generation:
-            self._candidates.clear()
-            self._generation = generation
-        key = (attributes.kind, attributes.subresource, attributes.operation, bool(admission_namespace(attributes)))
-        found = self._candidates.get(key)
-        if found is None:
-            found = self._candidates[key] = tuple(_candidates(policies, attributes))
-        return found
+        return self._candidates.of(attributes, self._policies.generation, lambda: _candidates(policies, attributes))
 
     def kind(self, candidate: Candidate[E], attributes: AdmissionAttributes) -> ServedKind | None:
         """The kind in whose version the policy sees the object; None if it has nothing to do with it."""

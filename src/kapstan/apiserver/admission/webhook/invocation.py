@@ -6,8 +6,8 @@ name another version of the same resource is called with the object converted to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from kapstan.apiserver.admission.interface import AdmissionAttributes
 from kapstan.apiserver.admission.webhook.configuration import Hook, Rule, Webhooks
@@ -21,6 +21,7 @@ __all__ = (
     "Hit",
     "Invocation",
     "Matcher",
+    "Remembered",
     "Selective",
     "admission_name",
     "admission_namespace",
@@ -43,6 +44,7 @@ _EXEMPT = frozenset(
 )
 
 Object = dict[str, Any]
+T = TypeVar("T")
 
 
 class Selective(Protocol):
@@ -87,29 +89,40 @@ def admission_name(attributes: AdmissionAttributes) -> str:
     return "" if attributes.request.verb == "deletecollection" else attributes.name
 
 
+class Remembered(Generic[T]):
+    """What rules select, by the sort of write: it depends on nothing but kinds and configurations."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[Any, ...], tuple[T, ...]] = {}
+        self._generation = (-1, -1)
+
+    def of(self, attributes: AdmissionAttributes, generation: int, find: Callable[[], Iterable[T]]) -> tuple[T, ...]:
+        """What was found for such a write in this generation of configurations, or is found now."""
+        current = (generation, attributes.request.cluster.kinds.generation)
+        if current != self._generation:
+            self._found.clear()
+            self._generation = current
+        key = (attributes.kind, attributes.subresource, attributes.operation, bool(admission_namespace(attributes)))
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = tuple(find())
+        return found
+
+
 class Matcher:
     """Selects the webhooks of one kind of configuration."""
 
     def __init__(self, storage: Storage, webhooks: Webhooks) -> None:
         self._storage = storage
         self._webhooks = webhooks
-        self._candidates: dict[tuple[Any, ...], tuple[Invocation, ...]] = {}
-        self._generation = (-1, -1)
+        self._candidates = Remembered[Invocation]()
 
     def candidates(self, attributes: AdmissionAttributes) -> tuple[Invocation, ...]:
-        """What rules select, in the order of calls. Remembered: it depends on nothing but kinds and configurations."""
+        """What rules select, in the order of calls."""
         hooks = self._webhooks()
         if not hooks or _exempt(attributes.kind):
             return ()
-        generation = (self._webhooks.generation, attributes.request.cluster.kinds.generation)
-        if generation != self._generation:
-            self._candidates.clear()
-            self._generation = generation
-        key = (attributes.kind, attributes.subresource, attributes.operation, bool(admission_namespace(attributes)))
-        found = self._candidates.get(key)
-        if found is None:
-            found = self._candidates[key] = tuple(_invocations(hooks, attributes))
-        return found
+        return self._candidates.of(attributes, self._webhooks.generation, lambda: _invocations(hooks, attributes))
 
     def selects(self, hook: Hook, attributes: AdmissionAttributes) -> bool:
         """Whether namespace and object have the labels that the webhook wants."""
