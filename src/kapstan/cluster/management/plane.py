@@ -16,16 +16,16 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kapstan.client import Client, Config
+from kapstan.client import Client, Config, definitions
 from kapstan.client.loopback import reachable
 from kapstan.cluster.core.controllers import SCOPES
-from kapstan.cluster.management.election import NAMESPACE, election_id, once_elected
-from kapstan.cluster.management.installing import install
+from kapstan.cluster.management.election import NAMESPACE, leases_of, once_elected
 from kapstan.cluster.management.namespaces import ensure_namespace
 from kapstan.cluster.management.providers import ALL, Provider, add_providers, kinds_of, webhooks_of
 from kapstan.cluster.management.runtimes import runtimes
 from kapstan.cluster.management.webhooks import LOOPBACK, address, configurations_of, is_local, made_known
 from kapstan.components.progress import QuietReporter, Reporter
+from kapstan.generate.crd import crds_of
 from kapstan.machinery.codec import to_yaml
 from kapstan.machinery.errors import ConfigError
 from kapstan.runtime.manager import Manager
@@ -83,7 +83,7 @@ async def management_plane(
         client = await stack.enter_async_context(Client(config, field_manager="kapstan"))
         kinds = kinds_of(providers)
         with reporter.step(f"Installing {len(kinds)} kinds"):
-            await install(client, kinds)
+            await definitions.install(client, crds_of(kinds))
         with reporter.step("Starting controllers"):
             options = ManagerOptions(scopes=SCOPES, namespaces=namespaces)
             if elect:
@@ -107,8 +107,8 @@ async def _embedded(stack: AsyncExitStack, folder: Path, host: str, port: int) -
 async def _elected(client: Client, options: ManagerOptions, providers: Collection[Provider]) -> ManagerOptions:
     """Have the manager wait for its turn."""
     await ensure_namespace(client, NAMESPACE)
-    lease = {"leader_election_id": election_id(providers), "leader_election_namespace": NAMESPACE}
-    return replace(options, leader_election=True, **lease)
+    leases = leases_of(providers)
+    return replace(options, leader_election=True, leader_election_id=leases, leader_election_namespace=NAMESPACE)
 
 
 async def _manager(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.goodbyes import goodbyes as goodbyes
 
 from kapstan.client import Client, Config
 from kapstan.cluster.api.core import Cluster, Machine
@@ -33,16 +33,6 @@ def program() -> Path:
 @pytest.fixture
 def clusterctl(program: Path, tmp_path: Path) -> Clusterctl:
     return Clusterctl(program, tmp_path)
-
-
-@pytest.fixture(autouse=True)
-async def goodbyes() -> AsyncIterator[None]:
-    """A TLS connection ends when each side has heard the other's goodbye: let the loop hear the last ones."""
-    yield
-    selector = asyncio.get_running_loop()._selector  # type: ignore[attr-defined]
-    async with asyncio.timeout(60):
-        while len(selector.get_map()) > 1:  # noqa: ASYNC110 - the loop's own socket stays
-            await asyncio.sleep(0.01)
 
 
 async def a_cluster(client: Client, namespace: str) -> Cluster:

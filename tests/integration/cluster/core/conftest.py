@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import pytest
 from msgspec import field
+from tests.goodbyes import goodbyes as goodbyes
 
 from kapstan.client import Client, Patch
 from kapstan.cluster.api.core import (
@@ -170,16 +171,6 @@ def a_node(name: str = "n", provider_id: str = PROVIDER_ID, ready: str = "True")
         ),
         status=NodeStatus(conditions=[NodeCondition(type="Ready", status=ready), *healthy], node_info=info),
     )
-
-
-@pytest.fixture(autouse=True)
-async def goodbyes() -> AsyncIterator[None]:
-    """A TLS connection ends when each side has heard the other's goodbye: let the loop hear the last ones."""
-    yield
-    selector = asyncio.get_running_loop()._selector  # type: ignore[attr-defined]
-    async with asyncio.timeout(60):
-        while len(selector.get_map()) > 1:  # noqa: ASYNC110 - the loop's own socket stays
-            await asyncio.sleep(0.01)
 
 
 @pytest.fixture
