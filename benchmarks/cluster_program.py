@@ -12,7 +12,7 @@ import json
 import resource
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +27,8 @@ from kapstan.runtime.process import collect_rarely, new_event_loop
 WORKERS = 3
 _AT_ONCE = 20
 _IDLE = 10.0  # seconds
+_CALM = 1.0  # seconds without requests
+_LONGEST_UNREST = 120.0  # seconds
 
 
 class Requests:
@@ -44,6 +46,9 @@ class Requests:
 
         transport.observer = observe
 
+    async def so_far(self) -> int:
+        return self.count
+
 
 async def main(count: int, kubeconfig: Path | None, workers: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -55,6 +60,7 @@ async def main(count: int, kubeconfig: Path | None, workers: int) -> None:
             await apply(plane.client, flavor("simulated"), count, workers)
             await until(plane.client, count, partial(is_up, workers=workers))
             say("available", seconds=time.monotonic() - began, requests=requests.count / count)
+            await calm(requests.so_far)
             before = requests.count
             cpu = time.process_time()
             await asyncio.sleep(_IDLE)
@@ -92,6 +98,15 @@ async def until(client: Client, count: int, counts: Callable[[Cluster], bool]) -
             so[event.object.name] = event.type != "DELETED" and counts(event.object)
             if sum(so.values()) == count:
                 return
+
+
+async def calm(requests: Callable[[], Awaitable[int]], few: int = 0) -> None:
+    """Wait until what is still to be done has been, events above all: until a second brings few requests or none."""
+    deadline = time.monotonic() + _LONGEST_UNREST
+    known, since = await requests(), -1
+    while known - since > few and time.monotonic() < deadline:
+        await asyncio.sleep(_CALM)
+        known, since = await requests(), known
 
 
 def is_up(cluster: Cluster, workers: int = WORKERS) -> bool:
