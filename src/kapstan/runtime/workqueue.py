@@ -123,7 +123,7 @@ class WorkQueue(Generic[K]):
         if key in self._resting:
             after = max(after, self._resting[key] - self._clock.time())
         if after > 0 and key not in self._ready and key not in self._again:
-            self._wait(key, priority, after)
+            self._wait(key, priority, self._clock.time() + after)
             return
         if self._waiting:
             waited = self._waiting.pop(key, None)
@@ -156,11 +156,7 @@ class WorkQueue(Generic[K]):
                     self._compact()
             return
         if key in self._processing:
-            again = self._again.get(key)
-            if again is None:
-                self.stats.adds.value += 1
-            if again is None or priority > again:
-                self._again[key] = priority
+            self._again[key] = max(priority, self._again.get(key, priority))
             return
         self.stats.adds.value += 1
         self._push(key, priority, self._clock.time())
@@ -195,8 +191,7 @@ class WorkQueue(Generic[K]):
 
     # --- Delays ---------------------------------------------------------------------------------------------------
 
-    def _wait(self, key: K, priority: int, after: float) -> None:
-        until = self._clock.time() + after
+    def _wait(self, key: K, priority: int, until: float) -> None:
         waiting = self._waiting.get(key)
         if waiting is not None:
             priority = max(priority, waiting[1])
@@ -230,7 +225,10 @@ class WorkQueue(Generic[K]):
             waiting = self._waiting.get(key)
             if waiting is not None and waiting[0] == until:
                 del self._waiting[key]
-                self._add_now(key, waiting[1])
+                if self._resting.get(key, now) > now:  # it was worked on while it waited
+                    self._wait(key, waiting[1], self._resting[key])
+                else:
+                    self._add_now(key, waiting[1])
         self._arm()
 
     # --- Taking ---------------------------------------------------------------------------------------------------
@@ -302,9 +300,9 @@ class WorkQueue(Generic[K]):
             again = self._again.pop(key, None)
             if again is not None and not self._closed:
                 if key in self._resting:
-                    self._wait(key, again, self._resting[key] - now)
+                    self._wait(key, again, self._resting[key])
                 else:
-                    self._push(key, again, now)
+                    self._add_now(key, again)
         if self._closed and not self._processing:
             self._drained.set()
 

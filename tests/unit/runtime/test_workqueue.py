@@ -293,6 +293,32 @@ async def test_a_key_rests_in_proportion_to_the_work_on_it(clock: FakeClock) -> 
     assert (await queue.get()).key == "slow"
 
 
+async def test_a_delay_that_ends_while_the_key_rests_does_not_wake_it(clock: FakeClock) -> None:
+    queue: WorkQueue[str] = WorkQueue(clock=clock, rest=2)
+    queue.add("slow")
+    item = await queue.get()
+    queue.add("slow", after=0.15)
+    clock.advance(0.1)
+    item.done()
+    clock.advance(0.19)
+    assert not queue
+    clock.advance(0.01)
+    assert len(queue) == 1
+
+
+async def test_a_key_that_rests_counts_once_for_each_time_that_it_is_handed_out(clock: FakeClock) -> None:
+    queue: WorkQueue[str] = WorkQueue(clock=clock, rest=2)
+    queue.add("slow")
+    item = await queue.get()
+    queue.add("slow")
+    clock.advance(0.1)
+    item.done()
+    queue.add("slow")
+    clock.advance(0.2)
+    assert (await queue.get()).key == "slow"
+    assert queue.stats.adds.value == 2
+
+
 async def test_no_key_rests_long(clock: FakeClock) -> None:
     """Work that made a thousand objects took minutes, most of them waiting: what comes next must not wait as long."""
     queue: WorkQueue[str] = WorkQueue(clock=clock, rest=2)
