@@ -120,7 +120,8 @@ async def _elected(manager: Manager, stop: asyncio.Event) -> bool:
         waiting = [group.create_task(event.wait()) for event in (manager.elected, stop)]
         done, _ = await asyncio.wait(waiting, timeout=_ELECTION, return_when=asyncio.FIRST_COMPLETED)
         if not done:
-            click.echo("Another management plane works on this cluster; this one takes over when it ends.")
+            obstacle = manager.obstacle or "the API server has not answered yet"
+            click.echo(f"Waiting for its turn to work on this cluster: {obstacle}.")
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()

@@ -76,12 +76,14 @@ class ElectionTimes(msgspec.Struct, frozen=True):
 
 
 class LeaderElector:
-    """One candidate. `acquire`, then `hold` until it raises LeaseLost; `release` when the work is over."""
+    """One candidate for one lease. `attempt` it until that succeeds, then `hold` until it raises LeaseLost; `release`
+    it when the work is over. `Candidacy` does so for one lease or several."""
 
     def __init__(self, lock: Lock, identity: str, times: ElectionTimes | None = None) -> None:
         self.identity = identity
         self.times = times or ElectionTimes()
         self.slow_paths = 0  # renewals that had to read the lease first
+        self.trouble = ""  # why the last attempt had no answer
         self._lock = lock
         self._seen: LeaseRecord | None = None
         self._seen_at = 0.0
@@ -103,13 +105,7 @@ class LeaderElector:
 
     # --- Becoming leader --------------------------------------------------------------------------------------------
 
-    async def acquire(self) -> None:
-        """Wait until this candidate is leader."""
-        while not await self._attempt():
-            await self._until_worth_trying()
-        log.info("Leader election: %s is leader now", self.identity)
-
-    async def _until_worth_trying(self) -> None:
+    async def until_worth_trying(self) -> None:
         """Follow the lease until it is free. Where that fails, wait for the time of a retry."""
         if self._seen is not None and self._seen.holder:
             try:
@@ -137,7 +133,7 @@ class LeaderElector:
             await asyncio.sleep(min(self.times.retry_period, self._remaining()))
             # Asleep for longer than that (a stopped process, a suspended machine): others may have waited it out.
             if self.leads:
-                await self._attempt()
+                await self.attempt()
             if not self.leads:
                 raise LeaseLost(self._why())
 
@@ -164,7 +160,7 @@ class LeaderElector:
 
     # --- One attempt ------------------------------------------------------------------------------------------------
 
-    async def _attempt(self) -> bool:
+    async def attempt(self) -> bool:
         """Take or renew the lease if that is allowed; True if this candidate is leader afterwards."""
         began = self._now()
         deadline = self._remaining() if self._is_ours(self._seen) else self.times.renew_deadline
@@ -172,8 +168,10 @@ class LeaderElector:
             async with asyncio.timeout(deadline):
                 written = await self._renew_blindly() or await self._take()
         except (KapstanError, TimeoutError) as error:
-            log.warning("Leader election: %s", str(error) or f"no answer for {deadline:.0f} s")
+            self.trouble = str(error) or f"no answer for {deadline:.0f} s"
+            log.warning("Leader election: %s", self.trouble)
             return False
+        self.trouble = ""
         if written is None:
             return False
         self._see(written)

@@ -78,6 +78,7 @@ class Manager:
         )
         self.elected = asyncio.Event()
         self._on_lease_lost = on_lease_lost
+        self._election: ElectionThread | None = None
         self._runnables = Runnables()
         self._watchdog = Watchdog(self.metrics)
         self._clusters: dict[Cluster, asyncio.Task[None] | None] = {self.cluster: None}
@@ -118,6 +119,11 @@ class Manager:
     def recorder(self, controller: str) -> EventRecorder:
         """Record events in the name of a controller."""
         return self.cluster.recorder(controller)
+
+    @property
+    def obstacle(self) -> str:
+        """What keeps this manager from being elected, as a clause; empty if nothing is known to."""
+        return self._election.obstacle if self._election is not None else ""
 
     @property
     def webhooks(self) -> WebhookServer:
@@ -205,7 +211,7 @@ class Manager:
     async def start(self) -> None:
         """Run until `stop`, or until something fails."""
         self.elected.clear()
-        election = self._make_election()
+        election = self._election = self._make_election()
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self.live.close)
             await stack.enter_async_context(background(self._watchdog.run(), name="watchdog"))
@@ -317,7 +323,7 @@ class Manager:
         return ElectionThread(
             self.config,
             options.leader_election_namespace or self.config.namespace,
-            options.leader_election_id,
+            (lease,) if isinstance(lease := options.leader_election_id, str) else lease,
             f"{socket.gethostname()}_{uuid.uuid4()}",
             times=options.leader_election_times,
             release=options.leader_election_release,

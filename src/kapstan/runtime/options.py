@@ -50,7 +50,7 @@ class ManagerOptions(Struct, frozen=True, kw_only=True):
     scopes: Mapping[Kind[Any], Scope] = {}  # what is cached of single kinds, in `namespaces` unless they name others
     uncached: tuple[Kind[Any], ...] = ()  # kinds that are read live
     leader_election: bool = False
-    leader_election_id: str = ""
+    leader_election_id: str | tuple[str, ...] = ""  # of several leases all are needed, and taken in this order
     leader_election_namespace: str = ""  # none: the one that this process runs in
     leader_election_times: ElectionTimes = ElectionTimes()
     leader_election_release: bool = True

@@ -33,7 +33,7 @@ def manager(config: Config, namespace: str, seen: list[str] | None = None, **opt
         ManagerOptions(
             namespaces=(namespace,),
             leader_election=True,
-            leader_election_id="test",
+            leader_election_id=options.pop("lease", "test"),
             leader_election_namespace=namespace,
             leader_election_times=SHORT,
             **options,
@@ -64,6 +64,25 @@ async def test_only_the_leader_works_and_its_end_makes_the_other_one(
             await eventually(lambda: second_seen)
             metrics = second.metrics.exposition().decode()
             assert 'leader_election_master_status{name="test"} 1.0' in metrics
+
+
+async def test_who_needs_a_lease_that_another_holds_does_not_work(
+    config: Config, client: Client, namespace: str, eventually: Eventually
+) -> None:
+    """And says so; the others that it needs stay free. It works when it has all."""
+    both = manager(config, namespace, lease=("free", "taken"))
+    async with manager(config, namespace, lease="taken").running() as first, both.running():
+        await first.elected.wait()
+        await eventually(lambda: both.obstacle)
+        held = await client.get(Lease, "taken", namespace)
+        assert both.obstacle == f"the lease {namespace}/taken is held by {held.spec.holder_identity}"
+        assert not both.elected.is_set()
+        async with manager(config, namespace, lease="free").running() as third:
+            await third.elected.wait()
+        first.stop()
+        await both.elected.wait()
+        holders = {(await client.get(Lease, name, namespace)).spec.holder_identity for name in ("free", "taken")}
+        assert len(holders) == 1 and both.obstacle == ""
 
 
 @pytest.mark.parametrize("config", [pytest.param("real", marks=pytest.mark.real)], indirect=True)  # ours is in the loop

@@ -3,89 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.runtime.leases import MemoryLease, Network
 
-from kapstan.machinery.errors import AlreadyExists, Conflict, ConnectionFailed
-from kapstan.runtime.election import ElectionTimes, LeaderElector, LeaseLost, LeaseRecord
-
-R = TypeVar("R")
-
-
-class MemoryLease:
-    """A lease as the API server keeps it: writes compare the resourceVersion."""
-
-    def __init__(self) -> None:
-        self.record: LeaseRecord | None = None
-        self._changed = asyncio.Condition()
-
-    async def get(self) -> LeaseRecord | None:
-        return self.record
-
-    async def create(self, record: LeaseRecord) -> LeaseRecord:
-        if self.record is not None:
-            raise AlreadyExists("leases already exists")
-        return await self._write(record, 1)
-
-    async def update(self, record: LeaseRecord) -> LeaseRecord:
-        if self.record is None or self.record.resource_version != record.resource_version:
-            raise Conflict("the object has been modified")
-        return await self._write(record, int(record.resource_version) + 1)
-
-    async def watch(self, resource_version: str) -> AsyncGenerator[LeaseRecord, None]:
-        while True:
-            async with self._changed:
-                while self.record is None or self.record.resource_version == resource_version:
-                    await self._changed.wait()
-            resource_version = self.record.resource_version
-            yield self.record
-
-    async def _write(self, record: LeaseRecord, version: int) -> LeaseRecord:
-        self.record = msgspec.structs.replace(record, resource_version=str(version))
-        async with self._changed:
-            self._changed.notify_all()
-        return self.record
-
-
-class Network:
-    """One candidate's way to the lease: it can be slow, cut off, and unable to watch."""
-
-    def __init__(self, lease: MemoryLease) -> None:
-        self.lease = lease
-        self.latency = 0.01
-        self.cut = False
-        self.watchable = True
-
-    async def get(self) -> LeaseRecord | None:
-        return await self._through(self.lease.get)
-
-    async def create(self, record: LeaseRecord) -> LeaseRecord:
-        return await self._through(lambda: self.lease.create(record))
-
-    async def update(self, record: LeaseRecord) -> LeaseRecord:
-        return await self._through(lambda: self.lease.update(record))
-
-    async def watch(self, resource_version: str) -> AsyncGenerator[LeaseRecord, None]:
-        if not self.watchable:
-            raise ConnectionFailed("watching is not possible")
-        async for record in self.lease.watch(resource_version):
-            if self.cut:
-                await asyncio.sleep(3600)
-            yield record
-
-    async def _through(self, call: Callable[[], Awaitable[R]]) -> R:
-        await asyncio.sleep(self.latency)
-        if self.cut:
-            await asyncio.sleep(3600)  # packets vanish: nobody says no
-        answer = await call()
-        await asyncio.sleep(self.latency)
-        return answer
+from kapstan.runtime.candidacy import Candidacy
+from kapstan.runtime.election import ElectionTimes, LeaderElector, LeaseLost
 
 
 @pytest.fixture
@@ -97,9 +25,13 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
+async def acquire(elector: LeaderElector) -> None:
+    await Candidacy({"lease": elector}).acquire()
+
+
 async def test_the_first_candidate_leads_at_once(lease: MemoryLease) -> None:
     elector = LeaderElector(Network(lease), "a")
-    await elector.acquire()
+    await acquire(elector)
     assert elector.leads and elector.holder == "a"
     assert lease.record is not None
     assert (lease.record.holder, lease.record.duration, lease.record.transitions) == ("a", 15, 0)
@@ -107,7 +39,7 @@ async def test_the_first_candidate_leads_at_once(lease: MemoryLease) -> None:
 
 async def test_a_leader_keeps_the_lease_for_as_long_as_it_renews(lease: MemoryLease) -> None:
     elector = LeaderElector(Network(lease), "a")
-    await elector.acquire()
+    await acquire(elector)
     assert lease.record is not None
     acquired = lease.record.acquired
     with pytest.raises(TimeoutError):
@@ -120,9 +52,9 @@ async def test_a_leader_keeps_the_lease_for_as_long_as_it_renews(lease: MemoryLe
 
 async def test_a_second_candidate_waits_until_the_lease_runs_out(lease: MemoryLease) -> None:
     first, second = LeaderElector(Network(lease), "a"), LeaderElector(Network(lease), "b")
-    await first.acquire()
+    await acquire(first)
     started = now()
-    await second.acquire()
+    await acquire(second)
     assert 15 <= now() - started < 15.5
     assert lease.record is not None
     assert (lease.record.holder, lease.record.transitions) == ("b", 1)
@@ -130,9 +62,9 @@ async def test_a_second_candidate_waits_until_the_lease_runs_out(lease: MemoryLe
 
 async def test_a_released_lease_is_taken_over_at_once(lease: MemoryLease) -> None:
     first, second = LeaderElector(Network(lease), "a"), LeaderElector(Network(lease), "b")
-    await first.acquire()
+    await acquire(first)
     async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(second.acquire())
+        waiting = group.create_task(acquire(second))
         await asyncio.sleep(1)
         started = now()
         await first.release()
@@ -145,16 +77,16 @@ async def test_a_candidate_that_cannot_watch_polls(lease: MemoryLease) -> None:
     network = Network(lease)
     network.watchable = False
     first, second = LeaderElector(Network(lease), "a"), LeaderElector(network, "b")
-    await first.acquire()
+    await acquire(first)
     started = now()
-    await second.acquire()
+    await acquire(second)
     assert 15 <= now() - started < 15 + 2 * 4.4 + 1
 
 
 async def test_a_leader_that_cannot_renew_counts_itself_out_before_others_come(lease: MemoryLease) -> None:
     network = Network(lease)
     first, second = LeaderElector(network, "a"), LeaderElector(Network(lease), "b")
-    await first.acquire()
+    await acquire(first)
     renewed = now()
     network.cut = True
 
@@ -164,7 +96,7 @@ async def test_a_leader_that_cannot_renew_counts_itself_out_before_others_come(l
         return now()
 
     async def wait() -> float:
-        await second.acquire()
+        await acquire(second)
         return now()
 
     async with asyncio.TaskGroup() as group:
@@ -175,7 +107,7 @@ async def test_a_leader_that_cannot_renew_counts_itself_out_before_others_come(l
 
 async def test_a_leader_finds_out_when_somebody_took_the_lease(lease: MemoryLease) -> None:
     elector = LeaderElector(Network(lease), "a")
-    await elector.acquire()
+    await acquire(elector)
     assert lease.record is not None
     await lease.update(msgspec.structs.replace(lease.record, holder="thief"))
     with pytest.raises(LeaseLost, match="thief holds the lease now"):
@@ -184,7 +116,7 @@ async def test_a_leader_finds_out_when_somebody_took_the_lease(lease: MemoryLeas
 
 async def test_a_change_of_the_lease_that_is_not_its_holder_costs_one_read(lease: MemoryLease) -> None:
     elector = LeaderElector(Network(lease), "a")
-    await elector.acquire()
+    await acquire(elector)
     assert lease.record is not None
     await lease.update(lease.record)  # somebody put a label on it
     with suppress(TimeoutError):
@@ -195,7 +127,7 @@ async def test_a_change_of_the_lease_that_is_not_its_holder_costs_one_read(lease
 
 async def test_a_lease_that_was_deleted_is_made_again(lease: MemoryLease) -> None:
     elector = LeaderElector(Network(lease), "a")
-    await elector.acquire()
+    await acquire(elector)
     lease.record = None
     with suppress(TimeoutError):
         async with asyncio.timeout(5):
@@ -205,7 +137,7 @@ async def test_a_lease_that_was_deleted_is_made_again(lease: MemoryLease) -> Non
 
 async def test_a_process_that_was_stopped_does_not_go_on_leading(lease: MemoryLease) -> None:
     elector = LeaderElector(Network(lease), "a")
-    await elector.acquire()
+    await acquire(elector)
     holding = asyncio.ensure_future(elector.hold())
     await asyncio.sleep(1)
     loop: Any = asyncio.get_running_loop()
@@ -217,7 +149,7 @@ async def test_a_process_that_was_stopped_does_not_go_on_leading(lease: MemoryLe
 
 async def test_releasing_what_one_does_not_hold_changes_nothing(lease: MemoryLease) -> None:
     first, second = LeaderElector(Network(lease), "a"), LeaderElector(Network(lease), "b")
-    await first.acquire()
+    await acquire(first)
     await second.release()
     assert lease.record is not None and lease.record.holder == "a"
 
@@ -225,7 +157,7 @@ async def test_releasing_what_one_does_not_hold_changes_nothing(lease: MemoryLea
 async def test_a_release_that_fails_is_no_error(lease: MemoryLease, caplog: pytest.LogCaptureFixture) -> None:
     network = Network(lease)
     elector = LeaderElector(network, "a")
-    await elector.acquire()
+    await acquire(elector)
     network.cut = True
     await elector.release()
     assert "could not be released" in caplog.text
@@ -259,7 +191,7 @@ def test_there_are_never_two_leaders(
         async def campaign(index: int) -> None:
             while True:
                 elector = electors[index] = LeaderElector(networks[index], f"{index}-{now()}")
-                await elector.acquire()
+                await acquire(elector)
                 with suppress(LeaseLost):
                     await elector.hold()
 

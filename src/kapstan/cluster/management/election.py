@@ -1,6 +1,7 @@
-"""Election: of all who would run the same providers on a cluster, one works, and another takes over when it ends.
+"""Election: of all who would run a provider on a cluster, one works, and another takes over when it ends.
 
-Whether it runs in a pod or was started by hand makes no difference: they compete for the same lease.
+Each provider has a lease. Whoever runs several needs all of theirs, so that no two who have one in common work at the
+same time. Whether it runs in a pod or was started by hand makes no difference.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from kapstan.cluster.management.providers import ALL, Provider
 from kapstan.runtime.background import background
 from kapstan.runtime.manager import Manager
 
-__all__ = ("NAMESPACE", "election_id", "once_elected")
+__all__ = ("NAMESPACE", "leases_of", "once_elected")
 
 NAMESPACE = "kapstan-system"
 _DOMAIN = "kapstan.dev"
 
 
-def election_id(providers: Collection[Provider]) -> str:
-    """The name of the lease. Whoever runs other providers does not stand in the way."""
-    return f"manager.{_DOMAIN}" if set(providers) == set(ALL) else f"{'-'.join(sorted(providers))}.{_DOMAIN}"
+def leases_of(providers: Collection[Provider]) -> tuple[str, ...]:
+    """The names of the leases, in the one order in which everybody takes them."""
+    return tuple(f"{provider}.{_DOMAIN}" for provider in ALL if provider in providers)
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from kapstan.cluster.core.controllers import SCOPES
-from kapstan.cluster.management.election import NAMESPACE, election_id
+from kapstan.cluster.management.election import NAMESPACE, leases_of
 from kapstan.cluster.management.providers import ALL, Provider, add_providers, webhooks_of
 from kapstan.cluster.management.runtimes import runtimes
 from kapstan.machinery.gvk import ObjectKey
@@ -30,7 +30,7 @@ def run_manager(arguments: Sequence[str], providers: Collection[Provider] = ALL)
     """Run the controllers of these providers until a signal says stop, as flags and the environment want it."""
     namespace = os.environ.get("POD_NAMESPACE", NAMESPACE)
     manager = Manager.from_flags(
-        arguments, leader_election_id=election_id(providers), leader_election_namespace=namespace, scopes=SCOPES
+        arguments, leader_election_id=leases_of(providers), leader_election_namespace=namespace, scopes=SCOPES
     )
     if manager.options.webhooks:
         manager.sign_webhooks(webhook_authority(namespace))

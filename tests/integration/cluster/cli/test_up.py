@@ -119,11 +119,12 @@ async def test_without_a_management_plane_one_is_told_how_to_have_one(tmp_path: 
 
 
 async def test_of_two_on_one_cluster_one_works_and_the_other_takes_over(env: Environment, tmp_path: Path) -> None:
+    """Also where they have only some providers in common: each has a lease."""
     here = ("--kubeconfig", str(env.write_kubeconfig(tmp_path / "kubeconfig")))
     namespace = await env.namespace()
     async with AsyncExitStack() as stack:
-        first = await stack.enter_async_context(up(tmp_path / "first", *here))
-        waits = b"Another management plane works on this cluster"
+        first = await stack.enter_async_context(up(tmp_path / "first", *here, "--providers", "hosted,core"))
+        waits = f"the lease kapstan-system/core.kapstan.dev is held by {socket.gethostname()}_".encode()
         second = await stack.enter_async_context(up(tmp_path / "second", *here, until=waits))
         first.send_signal(signal.SIGINT)
         await says(second, _READY)

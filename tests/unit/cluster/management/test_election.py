@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from kapstan.cluster.management.election import election_id
+from kapstan.cluster.management.election import leases_of
 from kapstan.cluster.management.providers import ALL
 
 
-def test_whoever_runs_the_same_providers_competes_for_the_same_lease() -> None:
-    """In whatever order they are named; whoever runs others does not stand in the way."""
-    assert election_id(ALL) == election_id(tuple(reversed(ALL))) == "manager.kapstan.dev"
-    assert (
-        election_id(("simulated", "hosted")) == election_id(("hosted", "simulated")) == "hosted-simulated.kapstan.dev"
-    )
-    assert election_id(["core"]) == "core.kapstan.dev"
+def test_each_provider_has_a_lease_and_everybody_takes_them_in_one_order() -> None:
+    """In whatever order they are named: whoever has a provider in common competes for its lease."""
+    assert leases_of(ALL) == leases_of(tuple(reversed(ALL)))
+    assert leases_of(("simulated", "core")) == ("core.kapstan.dev", "simulated.kapstan.dev")
+    assert not set(leases_of(["core"])) & set(leases_of(("hosted", "simulated")))
