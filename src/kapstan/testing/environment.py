@@ -30,7 +30,7 @@ __all__ = ("DEFAULT_TIMEOUT", "Environment", "embedded", "real")
 R = TypeVar("R", bound=Resource)
 
 # Long enough for a machine that is busy with other tests; a test that passes never waits so long.
-DEFAULT_TIMEOUT = 30.0
+DEFAULT_TIMEOUT = 60.0
 
 
 class Environment:

@@ -28,7 +28,7 @@ __all__ = ("WebhookAddress", "WebhooksUnderTest")
 Document: TypeAlias = dict[str, Any]
 
 _PROBE = "kapstan.dev/webhook-probe"
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 _REFUSAL = "this webhook is called"
 
 

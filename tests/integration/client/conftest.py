@@ -109,7 +109,7 @@ async def install(api: Client, crd: dict[str, Any]) -> None:
     """Apply a CRD and wait until its kind is served, which is a little later than its status says."""
     await api.apply(crd)
     gvk = GroupVersionKind(crd["spec"]["group"], crd["spec"]["versions"][0]["name"], crd["spec"]["names"]["kind"])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while True:
             try:
                 await api.discovery.find(gvk)

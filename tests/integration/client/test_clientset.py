@@ -37,7 +37,7 @@ async def test_deployments(clientset: Clientset, namespace: str) -> None:
     assert (await deployments.update_scale("web", 0)).spec.replicas == 0
     applied = await deployments.apply(deployment(namespace), field_manager="other", force=True)
     assert applied.spec.replicas == 1
-    async with deployments.watch() as events, asyncio.timeout(20):
+    async with deployments.watch() as events, asyncio.timeout(60):
         assert (await anext(events)).object.name == "web"
     await deployments.delete("web")
     with pytest.raises(NotFound):

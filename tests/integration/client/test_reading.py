@@ -152,7 +152,7 @@ async def test_watch_in_all_three_shapes(api: Client, namespace: str) -> None:
         api.watch(core.ConfigMap, namespace, labels="of") as typed,
         api.watch(CONFIG_MAP, namespace, labels="of") as untyped,
         api.watch(metadata_of(core.ConfigMap), namespace, labels="of") as metadata,
-        asyncio.timeout(20),
+        asyncio.timeout(60),
     ):
         created = await api.create(config_map(namespace, "a1", key="1"))
         await api.delete(created)
@@ -173,7 +173,7 @@ async def test_a_watch_ends_when_its_time_is_over(api: Client, maps: list[core.C
     events = [
         (event.type, event.object.data)
         async for event in api.watch(
-            core.ConfigMap, namespace, labels="of", resource_version=listed.resource_version, timeout=1
+            core.ConfigMap, namespace, labels="of", resource_version=listed.resource_version, timeout=3
         )
     ]
     assert events == [("MODIFIED", changed.data)]
@@ -189,7 +189,7 @@ async def test_bookmarks_tell_how_far_we_are(api: Client, maps: list[core.Config
         send_initial_events=True,
         version_match="NotOlderThan",
     )
-    async with watch as events, asyncio.timeout(20):
+    async with watch as events, asyncio.timeout(60):
         names = [(await anext(events)).object.name for _ in maps]
         bookmark = await anext(events)
     assert sorted(names) == ["a1", "a2", "b1"]
@@ -200,7 +200,7 @@ async def test_bookmarks_tell_how_far_we_are(api: Client, maps: list[core.Config
 
 
 async def test_raw_watches_leave_objects_as_json(api: Client, maps: list[core.ConfigMap]) -> None:
-    async with api.watch_raw(core.ConfigMap, maps[0].namespace, labels="of=b") as events, asyncio.timeout(20):
+    async with api.watch_raw(core.ConfigMap, maps[0].namespace, labels="of=b") as events, asyncio.timeout(60):
         event = await anext(events)
     assert event.type == "ADDED"
     assert decode(event.object, core.ConfigMap) == maps[2]

@@ -87,39 +87,29 @@ async def until(
             await asyncio.sleep(0.05)
 
 
-async def before_a_renewal(client: Client, namespace: str) -> None:
-    """Wait until the lease will be renewed soon.
-
-    It runs out 15 s after its last renewal. A leader that is killed now leaves most of the two seconds between renewals
-    as room for a busy machine; what holds at every moment is shown with fake time.
-    """
-    async with asyncio.timeout(60):
-        while True:
-            lease = await client.get(Lease, "scribe", namespace)
-            assert lease.spec.renew_time is not None
-            if 1.2 < time.time() - lease.spec.renew_time.timestamp() < 2:
-                return
-            await asyncio.sleep(0.1)
-
-
 async def test_a_standby_takes_over_from_a_leader_that_was_killed(
     kubeconfig: Path, client: Client, namespace: str
 ) -> None:
-    """Within 16 s of `kill -9`; and before as after, only one of the two ever writes."""
+    """Not before the lease has run out; and before as after, only one of the two ever writes.
+
+    How soon after that is shown with fake time: here it depends on how busy the machine is.
+    """
     await create(client, "log", namespace)
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(operator(kubeconfig, "first", namespace, "--leader-elect"))
         await until(client, "log", namespace, lambda data: "first" in data.values())
         second = await stack.enter_async_context(operator(kubeconfig, "second", namespace, "--leader-elect"))
         await second.heard("Attempting to acquire leader lease")
-        await before_a_renewal(client, namespace)
         first.process.send_signal(signal.SIGKILL)
+        await first.process.wait()
         killed = time.time_ns()
+        left = await client.get(Lease, "scribe", namespace)
         data = await until(client, "log", namespace, lambda data: "second" in data.values())
     taken = min(int(when) for when, who in data.items() if who == "second")
     last = max(int(when) for when, who in data.items() if who == "first")
     assert last <= killed
-    assert (taken - killed) / 1e9 < 16
+    assert left.spec.renew_time is not None and left.spec.lease_duration_seconds == 15
+    assert taken / 1e9 - left.spec.renew_time.timestamp() > left.spec.lease_duration_seconds
     assert taken > last, "never two leaders"
 
 
@@ -130,12 +120,12 @@ async def test_a_leader_that_is_stopped_hands_over_at_once(kubeconfig: Path, cli
         await until(client, "log", namespace, lambda data: "first" in data.values())
         second = await stack.enter_async_context(operator(kubeconfig, "second", namespace, "--leader-elect"))
         await second.heard("Attempting to acquire leader lease")
+        held = await client.get(Lease, "scribe", namespace)
         first.process.terminate()
         assert await first.process.wait() == 0
-        released = time.time_ns()
-        data = await until(client, "log", namespace, lambda data: "second" in data.values())
-        taken = min(int(when) for when, who in data.items() if who == "second")
-        assert (taken - released) / 1e9 < 10, "long before the lease would have run out"
+        left = await client.get(Lease, "scribe", namespace)
+        assert left.spec.holder_identity != held.spec.holder_identity, "released, or taken over already"
+        await until(client, "log", namespace, lambda data: "second" in data.values())
         lease = await client.get(Lease, "scribe", namespace)
         assert lease.spec.lease_transitions == 1
 
@@ -153,14 +143,12 @@ async def test_a_leader_whose_lease_is_taken_away_ends_at_once(
 
 
 async def test_stopping_finishes_what_was_begun(kubeconfig: Path, client: Client, namespace: str) -> None:
-    """Nothing is left half written, and the process ends well within its deadline."""
+    """Nothing is left half written, and the process ends in order, which it would not after its deadline."""
     await create(client, "slow", namespace)
     async with operator(kubeconfig, "only", namespace) as only:
         await until(client, "slow", namespace, lambda data: "begin" in data)
         only.process.terminate()
-        began = time.monotonic()
         assert await only.process.wait() == 0
-        assert time.monotonic() - began < 30
     assert (await client.get(ConfigMap, "slow", namespace)).data == {"begin": "only", "end": "only"}
 
 

@@ -125,7 +125,7 @@ async def test_metrics_are_for_those_whom_the_api_server_lets_read_them(
         assert (await get(port, "/metrics", tls=True, token="made-up"))[0] == 401
         status, said = await get(port, "/metrics", tls=True, token=stranger)
         assert status == 403 and "may not get /metrics" in said
-        async with asyncio.timeout(30):  # the API server's own caches have to learn of the binding
+        async with asyncio.timeout(60):  # the API server's own caches have to learn of the binding
             while (await get(port, "/metrics", tls=True, token=reader))[0] != 200:
                 await asyncio.sleep(0.5)
                 assert manager._metrics_server._filter is not None

@@ -75,7 +75,7 @@ class Server:
         return await self._ask_until(lambda found: found != status, method, path, **options)
 
     async def _ask_until(self, fine: Callable[[int], bool], method: str, path: str, **options: Any) -> Answer:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while True:
                 answer = await self.ask(method, path, **options)
                 if fine(answer.status):

@@ -86,7 +86,7 @@ class Server:
         events: list[Any] = []
         steps = list(steps)
         url = self._url + _filled(path, {**values, **self._last})
-        async with asyncio.timeout(20), self._session.get(url, headers=headers) as response:
+        async with asyncio.timeout(60), self._session.get(url, headers=headers) as response:
             while len(events) < count:
                 while len(events) >= first and steps:
                     await self.run(steps.pop(0), values)
@@ -102,7 +102,7 @@ class Server:
 
     async def wait_for(self, path: str, values: dict[str, str]) -> None:
         """Until a path is served: the real server takes its time for new kinds."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while True:
                 if (await self.run(Step("", "GET", path), values))["status"] == 200:
                     return

@@ -132,7 +132,7 @@ async def test_a_watch_resumes_after_the_crash(tmp_path: Path) -> None:
     assert int(seen["metadata"]["resourceVersion"]) > int(listed["metadata"]["resourceVersion"])
     async with serving(tmp_path) as server:
         version = seen["metadata"]["resourceVersion"]
-        url = f"{server.url}{CONFIG_MAPS}?watch=true&timeoutSeconds=30&resourceVersion={version}"
-        async with asyncio.timeout(10), server.session.get(url) as response:
+        url = f"{server.url}{CONFIG_MAPS}?watch=true&timeoutSeconds=60&resourceVersion={version}"
+        async with asyncio.timeout(60), server.session.get(url) as response:
             event = json.loads(await response.content.readline())
         assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", "missed")

@@ -38,7 +38,7 @@ async def client(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clie
 
 
 async def until_established(client: Client, name: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not is_true((await client.get(CustomResourceDefinition, name)).status.conditions, "Established"):  # type: ignore[arg-type]  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
