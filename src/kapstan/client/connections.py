@@ -8,6 +8,7 @@ with hundreds of them never blocks its own requests.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import socket
 from collections.abc import Sequence
 
@@ -15,6 +16,7 @@ from pyreqwest.client import Client
 
 from kapstan.client.config import Config
 from kapstan.client.credentials import RereadFile
+from kapstan.client.leaving import wait_for_visitors
 from kapstan.client.loopback import Visitor, find
 from kapstan.client.tls import Endpoint, new_http
 from kapstan.machinery.errors import ConnectionFailed
@@ -22,6 +24,8 @@ from kapstan.machinery.errors import ConnectionFailed
 __all__ = ("Connections", "Lane")
 
 STREAMS_PER_LANE = 64
+
+atexit.register(wait_for_visitors)
 
 
 class Lane:
