@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, NamedTuple
 
+from tests.integration.programs import Oracle
+
 from ...unit.machinery.apply.answers import Answer, converted
 from ...unit.machinery.apply.kinds import BUILTIN, DEFINITIONS, GROUP, RENAMED, RESET
 from .cases import KINDS, Json, json_value, object_of, strategic_patch, widget
-from .oracle import Oracle
 from .resources import resource_of
 
 __all__ = ("QUESTIONS", "Question", "prepare")
@@ -28,16 +29,25 @@ Ask = Callable[[Oracle, Random], Iterator[Question]]
 
 def prepare(oracle: Oracle) -> None:
     """Tell the oracle about the kinds, and have it make a field manager for each."""
-    _done(oracle.ask("schema", {"name": "all", "definitions": DEFINITIONS}))
+    _done(oracle.ask({"op": "schema", "args": {"name": "all", "definitions": DEFINITIONS}}))
     for subresource, reset in RESET.items():
         common = {"schema": "all", "subresource": subresource, "reset": reset}
         for group, version, kind in BUILTIN:
             manager = {"name": f"{_name(group, version, kind)}:{subresource}", "typed": True}
-            _done(oracle.ask("manager.new", {**common, **manager, "group": group, "version": version, "kind": kind}))
+            _done(
+                oracle.ask(
+                    {
+                        "op": "manager.new",
+                        "args": {**common, **manager, "group": group, "version": version, "kind": kind},
+                    }
+                )
+            )
         for version in RENAMED:
             manager = {"name": f"Widget/{version}:{subresource}", "group": GROUP, "version": version, "kind": "Widget"}
-            _done(oracle.ask("manager.new", {**common, **manager, "versions": RENAMED}))
-    _done(oracle.ask("manager.new", {"name": "Free/v1:", "group": GROUP, "version": "v1", "kind": "Free"}))
+            _done(oracle.ask({"op": "manager.new", "args": {**common, **manager, "versions": RENAMED}}))
+    _done(
+        oracle.ask({"op": "manager.new", "args": {"name": "Free/v1:", "group": GROUP, "version": "v1", "kind": "Free"}})
+    )
 
 
 def _name(group: str, version: str, kind: str) -> str:
@@ -50,7 +60,7 @@ def _done(answer: Answer) -> None:
 
 def _question(oracle: Oracle, op: str, **args: Any) -> Question:
     args = json.loads(json.dumps(args))  # parts of arguments must not be shared: that is what we would notice
-    return Question(op, args, oracle.ask(op, args))
+    return Question(op, args, oracle.ask({"op": op, "args": args}))
 
 
 def about_json_patches(oracle: Oracle, random: Random) -> Iterator[Question]:
@@ -242,7 +252,7 @@ def _update(oracle: Oracle, random: Random, name: str, live: Json | None, new: J
     if spoiled < 0.08:
         new["metadata"]["managedFields"] = random.choice(([], [{}], [{"operation": "Update"}], None))
     if " " in name:
-        new = oracle.ask("manager.roundtrip", {"name": name, "new": new})["result"]
+        new = oracle.ask({"op": "manager.roundtrip", "args": {"name": name, "new": new}})["result"]
     return _question(oracle, "manager.update", name=name, live=live, new=new, manager=manager)
 
 

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.integration.programs import Oracle
 
 from ...unit.machinery.apply.answers import answer, comparable
-from .oracle import Oracle
 from .questions import QUESTIONS
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1800)]

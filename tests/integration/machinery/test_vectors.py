@@ -13,9 +13,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.integration.programs import Oracle
 
 from ...unit.machinery.apply.answers import comparable
-from .oracle import Oracle
 from .questions import QUESTIONS
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
@@ -30,7 +30,7 @@ def test_recorded_answers_are_those_of_the_real_one(oracle: Oracle, about: str) 
     if RECORD:
         path.write_text("[\n" + ",\n".join(recorded(oracle, about)) + "\n]\n")
     for op, args, answer in json.loads(path.read_text()):
-        assert comparable(op, args, oracle.ask(op, args)) == comparable(op, args, answer)
+        assert comparable(op, args, oracle.ask({"op": op, "args": args})) == comparable(op, args, answer)
 
 
 def recorded(oracle: Oracle, about: str) -> list[str]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from tests.integration.programs import Oracle
 
 from kapstan.apiserver.builtin import facts
 from kapstan.machinery.apply.types import compile_type
-
-from .oracle import Oracle
 
 pytestmark = pytest.mark.real
 
 
 def test_the_zero_fields_of_all_types_are_those_of_go(oracle: Oracle) -> None:
     """If this fails for a new version of Kubernetes, run tools/oracles/zero_fields.py."""
-    zeros = oracle.ask("zero", {})["result"]
+    zeros = oracle.ask({"op": "zero"})["result"]
     compared = 0
     for name in facts.definition_sources():
         atom = compile_type(facts.definitions().schema(name))

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import aiohttp
 import pytest
+from tests.unit.apiserver.clients import Client, client_context
 
 from kapstan.apiserver.cluster import LogicalCluster
 from kapstan.apiserver.controllers.manager import CONTROLLERS
@@ -86,3 +88,17 @@ async def durable(tmp_path: Path) -> AsyncIterator[EmbeddedServer]:
 def api(server: EmbeddedServer) -> API:
     """The server's cluster, from inside the process."""
     return server.cluster.api
+
+
+@pytest.fixture
+async def admin(server: EmbeddedServer, tmp_path: Path) -> AsyncIterator[Client]:
+    connector = aiohttp.TCPConnector(ssl=client_context(server.kubeconfig(), tmp_path))
+    async with aiohttp.ClientSession(connector=connector) as session:
+        yield Client(session, server.url)
+
+
+@pytest.fixture
+async def anonymous(server: EmbeddedServer) -> AsyncIterator[Client]:
+    connector = aiohttp.TCPConnector(ssl=client_context(server.kubeconfig(), None))
+    async with aiohttp.ClientSession(connector=connector) as session:
+        yield Client(session, server.url)

@@ -55,7 +55,7 @@ func main() {
 		}
 		answer, err := json.Marshal(answer(line))
 		if err != nil {
-			answer, _ = json.Marshal(map[string]any{"fatal": err.Error()})
+			answer, _ = json.Marshal(map[string]any{"failure": err.Error()})
 		}
 		out.Write(answer)
 		out.WriteByte('\n')
@@ -72,11 +72,11 @@ func answer(line []byte) (result map[string]any) {
 	}()
 	var r request
 	if err := json.Unmarshal(line, &r); err != nil {
-		return map[string]any{"fatal": err.Error()}
+		return map[string]any{"failure": err.Error()}
 	}
 	h, ok := handlers[r.Op]
 	if !ok {
-		return map[string]any{"fatal": "unknown op " + r.Op}
+		return map[string]any{"failure": "unknown op " + r.Op}
 	}
 	value, err := h(r.Args)
 	if err != nil {

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 
 import pytest
-
-from .oracle import Oracle, build
+from tests.integration.programs import ORACLES, Oracle, go_program, need_go
 
 
 @pytest.fixture(scope="session")
 def oracle() -> Iterator[Oracle]:
-    if shutil.which("go") is None:
-        pytest.skip("the oracle is a Go program, and there is no go command here")
-    with Oracle(build()) as running:
+    need_go()
+    with Oracle(go_program(ORACLES / "crdschema")) as running:
         yield running

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.integration.apiserver.exploring import examples
+from tests.integration.programs import Oracle
 from tests.unit.apiserver.schema.replies import comparable, reply
 from tests.unit.apiserver.schema.strategies import Case, cases
 
 from .expressions import BINDINGS, expressions
-from .oracle import Oracle
 
 pytestmark = pytest.mark.real
 

@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 import yaml
 from tests.integration.apiserver.exploring import EXPLORE
+from tests.integration.programs import Oracle
 from tests.unit.apiserver.schema.replies import comparable, reply
 
 from kapstan.cluster.api import core
 from kapstan.generate.crd import crds_of
-
-from .oracle import Oracle
 
 pytestmark = pytest.mark.real
 

@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.integration.programs import Oracle
 from tests.unit.apiserver.schema.replies import comparable
 from tests.unit.apiserver.schema.test_vectors import VECTORS
-
-from .oracle import Oracle
 
 RECORD = "KAPSTAN_RECORD"
 

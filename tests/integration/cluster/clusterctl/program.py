@@ -1,29 +1,17 @@
-"""The real clusterctl: `tools/oracles/clusterctl`, built once and kept in the cache folder."""
+"""The real clusterctl, of the version that `tools/oracles/clusterctl` requires."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
-import subprocess
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[4] / "tools/oracles/clusterctl"
-PACKAGE = "sigs.k8s.io/cluster-api/cmd/clusterctl"
+from tests.integration.programs import ORACLES, go_program
 
 
 def build() -> Path:
     """The program; the first time takes one or two minutes, after that nothing is done."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kapstan/oracles"
-    cache.mkdir(parents=True, exist_ok=True)
-    version = hashlib.sha256((SOURCE / "go.sum").read_bytes()).hexdigest()[:12]
-    program = cache / f"clusterctl-{version}"
-    if not program.exists():
-        mine = program.with_name(f".{program.name}.{os.getpid()}")  # others may build it at the same time
-        command = ["go", "build", "-trimpath", "-ldflags", "-s -w", "-o", str(mine), PACKAGE]
-        subprocess.run(command, cwd=SOURCE, check=True)
-        mine.replace(program)
-    return program
+    return go_program(ORACLES / "clusterctl", "sigs.k8s.io/cluster-api/cmd/clusterctl")
 
 
 class Clusterctl:

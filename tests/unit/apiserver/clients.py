@@ -1,17 +1,13 @@
-"""HTTP clients of a server: its administrator, and somebody whom nobody knows."""
+"""HTTP clients of a server, as the fixtures `admin` and `anonymous` are."""
 
 from __future__ import annotations
 
 import base64
 import ssl
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
-
-from kapstan.apiserver.server import EmbeddedServer
 
 
 def client_context(kubeconfig: dict[str, Any], folder: Path | None) -> ssl.SSLContext:
@@ -43,17 +39,3 @@ class Client:
     async def full(self, method: str, path: str, **options: Any) -> tuple[aiohttp.ClientResponse, bytes]:
         async with self.session.request(method, self.url + path, **options) as response:
             return response, await response.read()
-
-
-@pytest.fixture
-async def admin(server: EmbeddedServer, tmp_path: Path) -> AsyncIterator[Client]:
-    connector = aiohttp.TCPConnector(ssl=client_context(server.kubeconfig(), tmp_path))
-    async with aiohttp.ClientSession(connector=connector) as session:
-        yield Client(session, server.url)
-
-
-@pytest.fixture
-async def anonymous(server: EmbeddedServer) -> AsyncIterator[Client]:
-    connector = aiohttp.TCPConnector(ssl=client_context(server.kubeconfig(), None))
-    async with aiohttp.ClientSession(connector=connector) as session:
-        yield Client(session, server.url)
