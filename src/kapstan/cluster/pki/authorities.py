@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import TypeVar
 
 from cryptography.hazmat.primitives import serialization
@@ -73,10 +74,10 @@ async def ensure_authorities(
         return await adopt(client, found, owner)
 
     return ClusterAuthorities(
-        cluster=_load(await secret(Purpose.CA), load_ca),
-        front_proxy=_load(await secret(Purpose.PROXY), load_ca),
+        cluster=_load(await secret(Purpose.CA), _load_authority),
+        front_proxy=_load(await secret(Purpose.PROXY), _load_authority),
         service_account=_load(await secret(Purpose.SERVICE_ACCOUNT), _load_signing_key),
-        etcd=_load(await secret(Purpose.ETCD), load_ca) if etcd else None,
+        etcd=_load(await secret(Purpose.ETCD), _load_authority) if etcd else None,
     )
 
 
@@ -100,6 +101,11 @@ def _load(secret: Secret, load: Callable[[bytes, bytes], T]) -> T:
         raise BadSecret(f"Secret {secret.key}: {error}") from error
 
 
+# Asked in every reconcile, and to check a key takes milliseconds, an RSA key tens of them.
+_load_authority = lru_cache(maxsize=1024)(load_ca)
+
+
+@lru_cache(maxsize=1024)
 def _load_signing_key(public_pem: bytes, key_pem: bytes) -> SigningKey:
     """A key pair for service-account tokens, checked: both parse, and they belong together."""
     try:

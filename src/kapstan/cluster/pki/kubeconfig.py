@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from kapstan.client import Client, Kubeconfig
 from kapstan.client.kubeconfig import Cluster, User
@@ -58,32 +59,36 @@ class Administrator:
 
     def why_renew(self, text: bytes, *, now: datetime | None = None) -> str | None:
         """Why a kubeconfig has to be made anew, or None if it is still good."""
-        try:
-            found = Kubeconfig.parse(text)
-        except ConfigError as error:
-            return str(error)
-        cluster, user = found.clusters.get(self.cluster), found.users.get(f"{self.cluster}-admin")
-        if cluster is None or user is None:
-            return "it has no cluster or user of the expected name"
-        if cluster.server != self.server:
-            return "the endpoint has changed"
-        if cluster.certificate_authority_data != self.ca.cert_pem:
-            return "the certificate authority has changed"
-        return self._why_renew_certificate(user.client_certificate_data, now or datetime.now(UTC))
-
-    def _why_renew_certificate(self, pem: bytes, now: datetime) -> str | None:
-        try:
-            certificate = load_certificates(pem)[0]
-            signed = is_signed_by(pem, self.ca.cert_pem)
-        except InvalidPEM:
-            return "its client certificate cannot be read"
-        if not signed:
-            return "its client certificate is of another authority"
-        end = certificate.not_valid_after_utc
+        end, reason = _examined(self, text)
+        if end is None:
+            return reason
         # One that lasts as long as its authority cannot be bettered.
-        if end < self.ca.not_after and end <= now + self.validity / 2:
+        if end < self.ca.not_after and end <= (now or datetime.now(UTC)) + self.validity / 2:
             return f"its client certificate ends on {end:%Y-%m-%d}"
         return None
+
+
+@lru_cache(maxsize=1024)  # asked in every reconcile, and to read YAML takes milliseconds
+def _examined(administrator: Administrator, text: bytes) -> tuple[datetime | None, str]:
+    """When a kubeconfig ends; None and why if it is not the administrator's, whatever the time."""
+    try:
+        found = Kubeconfig.parse(text)
+    except ConfigError as error:
+        return None, str(error)
+    name, ca = administrator.cluster, administrator.ca
+    cluster, user = found.clusters.get(name), found.users.get(f"{name}-admin")
+    if cluster is None or user is None:
+        return None, "it has no cluster or user of the expected name"
+    if cluster.server != administrator.server:
+        return None, "the endpoint has changed"
+    if cluster.certificate_authority_data != ca.cert_pem:
+        return None, "the certificate authority has changed"
+    try:
+        certificate = load_certificates(user.client_certificate_data)[0]
+        signed = is_signed_by(user.client_certificate_data, ca.cert_pem)
+    except InvalidPEM:
+        return None, "its client certificate cannot be read"
+    return (certificate.not_valid_after_utc, "") if signed else (None, "its client certificate is of another authority")
 
 
 async def ensure_kubeconfig(

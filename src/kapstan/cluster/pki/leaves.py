@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 
 from cryptography import x509
 from cryptography.x509.oid import NameOID
@@ -94,8 +95,10 @@ def renew(
     renewed: dict[str, str] = {}
     for leaf in leaves:
         ca = authorities[leaf.issuer]
-        pair = _load(files, leaf.name)
-        reason = _why_renew(leaf, pair, ca, issuance, now)
+        found = files.get(f"{leaf.name}.crt", b""), files.get(f"{leaf.name}.key", b"")
+        pair, reason = _examined(leaf, *found, ca.cert_pem)
+        if pair is not None and reason is None and _renewal(pair, ca, issuance) <= now:
+            reason = f"it ends on {pair.not_after:%Y-%m-%d}"
         if pair is None or reason is not None:
             pair = _issue(leaf, ca, issuance, now)
             renewed[leaf.name] = reason or "it was not there"
@@ -104,20 +107,20 @@ def renew(
     return Leaves(pairs, renewed, min(ends))
 
 
-def _why_renew(
-    leaf: Leaf, pair: KeyPair | None, ca: CertificateAuthority, issuance: Issuance, now: datetime
-) -> str | None:
-    if pair is None:
-        return "it was not there"
-    if not is_signed_by(pair.cert_pem, ca.cert_pem):
-        return "its authority has changed"
+@lru_cache(maxsize=4096)  # asked in every reconcile, and to verify a signature takes a millisecond
+def _examined(leaf: Leaf, cert_pem: bytes, key_pem: bytes, ca_pem: bytes) -> tuple[KeyPair | None, str | None]:
+    """What is there, and what is wrong with it whatever the time; damage is no different from absence."""
+    try:
+        pair = load_key_pair(cert_pem, key_pem)
+    except InvalidPEM:
+        return None, None
+    if not is_signed_by(cert_pem, ca_pem):
+        return pair, "its authority has changed"
     if _subject(pair.certificate) != (leaf.common_name, frozenset(leaf.organizations)):
-        return "its subject has changed"
+        return pair, "its subject has changed"
     if _names(pair.certificate) != _wanted_names(leaf):
-        return "its names have changed"
-    if _renewal(pair, ca, issuance) <= now:
-        return f"it ends on {pair.not_after:%Y-%m-%d}"
-    return None
+        return pair, "its names have changed"
+    return pair, None
 
 
 def _renewal(pair: KeyPair, ca: CertificateAuthority, issuance: Issuance) -> datetime:
@@ -141,17 +144,6 @@ def _issue(leaf: Leaf, ca: CertificateAuthority, issuance: Issuance, now: dateti
         algorithm=issuance.algorithm,
         now=now,
     )
-
-
-def _load(files: Mapping[str, bytes], name: str) -> KeyPair | None:
-    """What is there and can be read; damage is no different from absence."""
-    certificate, key = files.get(f"{name}.crt"), files.get(f"{name}.key")
-    if not certificate or not key:
-        return None
-    try:
-        return load_key_pair(certificate, key)
-    except InvalidPEM:
-        return None
 
 
 def _subject(certificate: x509.Certificate) -> tuple[str, frozenset[str]]:

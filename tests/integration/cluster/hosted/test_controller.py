@@ -34,6 +34,17 @@ async def test_initialized_means_that_nodes_can_join(either: Management) -> None
             assert (await tenant.request("GET", "/readyz")).startswith(b"ok")
 
 
+async def test_nothing_has_to_be_tried_again_while_it_is_made(management: Management) -> None:
+    """Its own writes do not get in its way."""
+    management.runtime = "Simulated"
+    async with management.managed() as operator:
+        await management.create()
+        await management.until(lambda plane: is_true(plane.status.conditions, "AddonsReady"))
+
+        errors = "controller_runtime_reconcile_errors_total"
+        assert operator.manager.metrics.value(errors, "hostedcontrolplane") == 0
+
+
 async def test_a_paused_one_is_left_alone(either: Management) -> None:
     async with either.managed():
         await either.create(cluster={"paused": True})

@@ -18,8 +18,8 @@ from kapstan.components.scheduler import Scheduler, scheduler_arguments
 
 __all__ = ("desired_components",)
 
-# Saves an API server 30 MiB of 250, for a few milliseconds of processor time a second, as measured.
-_ENVIRONMENT = {"GOGC": "40"}
+# Saves an API server 50 MiB of 210 that are its own. The others would save none, and start a third slower for it.
+_ENVIRONMENT = {ComponentName.API_SERVER: {"GOGC": "40"}}
 
 
 def desired_components(settings: Settings, layout: Layout, datastore: Datastore) -> tuple[ComponentSpec, ...]:
@@ -36,15 +36,15 @@ def desired_components(settings: Settings, layout: Layout, datastore: Datastore)
             name=name,
             version=settings.version,
             arguments=arguments,
-            environment=_environment(settings, component),
+            environment=_environment(name, settings, component),
         )
         for name, (arguments, component) in commands.items()
     )
 
 
-def _environment(settings: Settings, component: ComponentSettings) -> Mapping[str, str]:
+def _environment(name: ComponentName, settings: Settings, component: ComponentSettings) -> Mapping[str, str]:
     restart = {"KAPSTAN_RESTART_AFTER": settings.restart_after.isoformat()} if settings.restart_after else {}
-    return {**_ENVIRONMENT, **restart, **{variable.name: variable.value for variable in component.env}}
+    return {**_ENVIRONMENT.get(name, {}), **restart, **{variable.name: variable.value for variable in component.env}}
 
 
 def _etcd(settings: Settings, layout: Layout) -> tuple[str, ...]:

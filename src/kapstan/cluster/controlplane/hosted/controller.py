@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from kapstan.client.interface import metadata_of
 from kapstan.cluster.api.controlplane.group import GROUP
 from kapstan.cluster.api.controlplane.hosted import HostedControlPlane, HostedControlPlaneStatus, RuntimeType
 from kapstan.cluster.api.core.cluster import Cluster
@@ -36,6 +35,7 @@ from kapstan.cluster.controlplane.hosted.upgrade import VersionRefused, with_per
 from kapstan.cluster.controlplane.hosted.validation import validate
 from kapstan.cluster.pki.secrets import CLUSTER_NAME_LABEL
 from kapstan.cluster.skeleton.draft import Draft
+from kapstan.cluster.skeleton.ownstatus import beyond_own_status
 from kapstan.cluster.skeleton.paused import is_paused
 from kapstan.k8s.core_v1 import Secret
 from kapstan.machinery import conditions
@@ -44,9 +44,10 @@ from kapstan.machinery.errors import KapstanError
 from kapstan.machinery.gvk import GroupVersion, ObjectKey
 from kapstan.machinery.owners import add_finalizer, has_finalizer, remove_finalizer
 from kapstan.machinery.validation import aggregate
-from kapstan.runtime.declaration import controller, rbac, watches
+from kapstan.runtime.change import Change
+from kapstan.runtime.declaration import Owned, controller, rbac, watches
 from kapstan.runtime.metrics import Registry
-from kapstan.runtime.predicate import generation_changed
+from kapstan.runtime.predicate import generation_changed, predicate
 from kapstan.runtime.reconcile import Outcome, Reconciler, Result, TerminalError
 from kapstan.runtime.source import Channel, Source
 
@@ -76,10 +77,17 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+@predicate
+def _beyond_creation(change: Change) -> bool:
+    """Secrets that are changed or gone. None is made for a control plane but by its own reconcile, which knows."""
+    return change.old is not None
+
+
 @controller(
     HostedControlPlane,
-    owns=[metadata_of(Secret)],
+    owns=[Owned(Secret, when=_beyond_creation)],
     reads=[Cluster],
+    when=beyond_own_status,
     max_concurrent_reconciles=20,
 )
 @rbac("controlplane.cluster.x-k8s.io", "hostedcontrolplanes", verbs="get;list;watch;patch")
@@ -141,11 +149,11 @@ class HostedControlPlaneReconciler(Reconciler[HostedControlPlane]):
         await draft.save()
         before = convert(to_builtins(plane.status), HostedControlPlaneStatus)
         self._milestones.begin(plane)
-        scope = self._scope(plane, cluster)
+        scope = self._scope(draft, cluster)
         await self._take_steps(scope)
         observe_status(scope)
         self._tell(scope, before)
-        await draft.save_status()
+        await draft.save_status(own=True)
         for failure in scope.failures.values():
             if not isinstance(failure, VersionRefused):  # trying again would not change it
                 raise failure
@@ -160,15 +168,15 @@ class HostedControlPlaneReconciler(Reconciler[HostedControlPlane]):
                 scope.failures[condition] = error
                 return
 
-    def _scope(self, plane: HostedControlPlane, cluster: Cluster) -> Scope:
-        now = self._clock()
+    def _scope(self, draft: Draft[HostedControlPlane], cluster: Cluster) -> Scope:
+        plane, now = draft.obj, self._clock()
         settings, refused = with_permitted_version(settings_of(plane, cluster, now=now), plane.status)
         return Scope(
-            control_plane=plane,
+            draft=draft,
             cluster=cluster,
             settings=settings,
             runtime=self._runtime(settings.runtime),
-            client=self.live,
+            client=self.client,
             tenants=self._tenants,
             now=now,
             failures={ConditionType.ROLLING_OUT: refused} if refused else {},

@@ -26,8 +26,7 @@ async def publish_endpoint(scope: Scope) -> None:
     assert endpoint is not None, "an endpoint is chosen before it is published"
     if settings.published == endpoint or not scope.observation.answering:
         return
-    async with scope.client.edit(scope.control_plane) as draft:
-        draft.spec.control_plane_endpoint = APIEndpoint(host=endpoint.host, port=endpoint.port)
-        draft.spec.datastore = (draft.spec.datastore or Datastore(type=settings.datastore)).replace(prefix=settings.id)
-    written = scope.control_plane
-    written.metadata, written.spec = draft.metadata, draft.spec
+    spec = scope.control_plane.spec
+    spec.control_plane_endpoint = APIEndpoint(host=endpoint.host, port=endpoint.port)
+    spec.datastore = (spec.datastore or Datastore(type=settings.datastore)).replace(prefix=settings.id)
+    await scope.draft.save()

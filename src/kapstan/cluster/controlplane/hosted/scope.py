@@ -14,6 +14,7 @@ from kapstan.cluster.controlplane.hosted.settings import Endpoint, Settings
 from kapstan.cluster.controlplane.hosted.tenants import Tenants
 from kapstan.cluster.pki.authorities import ClusterAuthorities
 from kapstan.cluster.pki.leaves import Leaves
+from kapstan.cluster.skeleton.draft import Draft
 from kapstan.machinery.gvk import ObjectKey
 
 __all__ = ("Scope", "Step")
@@ -23,7 +24,7 @@ __all__ = ("Scope", "Step")
 class Scope:
     """One control plane, what is wanted of it, and what has been found and done so far."""
 
-    control_plane: HostedControlPlane
+    draft: Draft[HostedControlPlane]
     cluster: Cluster
     settings: Settings
     runtime: Runtime
@@ -41,6 +42,10 @@ class Scope:
     addons: bool = False
     # By the condition that tells of it.
     failures: dict[str, Exception] = field(default_factory=dict)
+
+    @property
+    def control_plane(self) -> HostedControlPlane:
+        return self.draft.obj
 
     @property
     def cluster_key(self) -> ObjectKey:

@@ -12,6 +12,7 @@ Nobody but the owner can look into it (0700), nor read a file of it (0600).
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -95,13 +96,23 @@ class Folder:
                 path.unlink()
 
     def _files(self) -> Iterator[Path]:
-        yield from (path for path in self.pki.rglob("*") if path.is_file())
-        yield from self.path.glob("*.conf")
+        for folder in (self.pki, self.pki / "etcd"):
+            yield from (folder / name for name in _names(folder))
+        yield from (self.path / name for name in _names(self.path) if name.endswith(".conf"))
 
     async def remove(self) -> None:
         """Leave nothing. In a thread: data may be large."""
         self._record = None
         await asyncio.to_thread(_remove, self.path)
+
+
+def _names(folder: Path) -> list[str]:
+    """The files in a folder, if it is there."""
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if entry.is_file()]
+    except FileNotFoundError:
+        return []
 
 
 def _remove(path: Path) -> None:

@@ -111,7 +111,7 @@ class SharedEtcd:
             data=self._path / "data",
             extra_arguments=[("quota-backend-bytes", str(_QUOTA))],
         )
-        return Command((str(await self._programs.etcd()), *etcd_arguments(member)), {"GOGC": "40"})
+        return Command((str(await self._programs.etcd()), *etcd_arguments(member)))
 
     def _listening(self) -> tuple[int, int]:
         """The ports of the last time, or free ones."""
