@@ -6,9 +6,10 @@ finalizers that say what shall become of its dependents. Nothing is decided from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kapstan.apiserver.controllers.controller import Controller
 from kapstan.apiserver.controllers.owners import (
     FOREGROUND,
     ORPHAN,
@@ -17,8 +18,7 @@ from kapstan.apiserver.controllers.owners import (
     metadata_of,
     owner_state,
 )
-from kapstan.apiserver.controllers.serving import ServedKinds, controller_api
-from kapstan.apiserver.controllers.work import WorkQueue
+from kapstan.apiserver.controllers.serving import ServedKinds
 from kapstan.apiserver.request import DeleteOptions, Preconditions
 from kapstan.apiserver.storage.interface import Event, Record
 from kapstan.machinery.errors import NotFound
@@ -44,18 +44,17 @@ class _Item(NamedTuple):
     uid: str
 
 
-class GarbageCollector:
+class GarbageCollector(Controller[_Item]):
     """The collector of one cluster."""
 
+    account = "generic-garbage-collector"
+
     def __init__(self, cluster: LogicalCluster) -> None:
-        self._cluster = cluster
-        self._storage = cluster.storage
-        self._api = controller_api(cluster, "generic-garbage-collector")
+        super().__init__(cluster)
         self._kinds = ServedKinds(cluster)
-        self._queue: WorkQueue[_Item] = WorkQueue(cluster, "garbage collector", self._look_at)
         self._waiting: dict[str, _Item] = {}  # owners that wait for dependents, by uid
         self._unresolved: set[_Item] = set()  # dependents of kinds that are not served now
-        self._stop: Callable[[], None] = self._storage.observe(self._observe)
+        self.follow(self._observe)
 
     def start(self) -> None:
         """Look at what was there before us."""
@@ -63,13 +62,6 @@ class GarbageCollector:
             for record in self._storage.list(collection):
                 if record.owner_uids or b'"deletionTimestamp"' in record.value:
                     self._note(record)
-
-    async def idle(self) -> None:
-        await self._queue.idle()
-
-    def close(self) -> None:
-        self._stop()
-        self._queue.close()
 
     # What happens -----------------------------------------------------------------------------------------------------
 
@@ -80,7 +72,7 @@ class GarbageCollector:
             for dependent in self._storage.dependents(record.uid):
                 self._queue.add(_item(dependent))
             self._tell_owners(record.owner_uids)
-        elif record.owner_uids or b'"deletionTimestamp"' in record.value:
+        elif self._may_matter(event):
             self._note(record)
         if event.previous is not None and event.previous.owner_uids and event.type == "MODIFIED":
             self._tell_owners(event.previous.owner_uids)
@@ -88,6 +80,19 @@ class GarbageCollector:
             for item in self._unresolved:
                 self._queue.add(item)
             self._unresolved.clear()
+
+    def _may_matter(self, event: Event) -> bool:
+        """Whether an object may have to go, or holds up its own deletion.
+
+        One whose owners were there when it was last looked at need not be looked at again before one of them goes:
+        nodes renew their leases for ever.
+        """
+        record, previous = event.record, event.previous
+        if b'"deletionTimestamp"' in record.value:
+            return True
+        if previous is not None and previous.owner_uids == record.owner_uids:
+            return bool(self._unresolved) and _item(record) in self._unresolved
+        return bool(record.owner_uids)
 
     def _note(self, record: Record) -> None:
         if record.kind == _EVENTS:
@@ -107,7 +112,7 @@ class GarbageCollector:
 
     # What is done about it --------------------------------------------------------------------------------------------
 
-    async def _look_at(self, item: _Item) -> None:
+    async def reconcile(self, item: _Item) -> None:
         record = self._storage.get(item.collection, item.key)
         if record is None or record.uid != item.uid:
             return

@@ -41,6 +41,16 @@ async def test_a_dependent_whose_owner_never_was_goes(world: World) -> None:
     assert await world.find(child) is None
 
 
+async def test_a_dependent_that_is_given_to_an_owner_who_never_was_goes(world: World) -> None:
+    owner = await world.config_map("owner")
+    child = await world.config_map("child", owner)
+    await world.settle()
+    stranger = {**owner, "metadata": {**owner["metadata"], "uid": "no-such-uid"}}
+    await world.patch(child, {"metadata": {"ownerReferences": [owned_by(stranger)]}})
+    await world.settle()
+    assert await world.find(child) is None
+
+
 async def test_orphans_stay_and_forget_their_owner(world: World) -> None:
     owner = await world.config_map("owner")
     child = await world.config_map("child", owner)
