@@ -11,8 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.authz.rules import rules_of
-from kapstan.apiserver.controllers.serving import controller_api
-from kapstan.apiserver.controllers.work import WorkQueue
+from kapstan.apiserver.controllers.controller import CollectionController
 from kapstan.apiserver.storage.interface import Event, Record
 from kapstan.machinery import codec, labels
 from kapstan.machinery.gvk import GroupVersionResource
@@ -67,32 +66,23 @@ def _decoded(value: bytes) -> Mapping[str, Any]:
     return role
 
 
-class RoleAggregation:
+class RoleAggregation(CollectionController):
     """The controller of one cluster: every aggregated role is due whenever any ClusterRole changes."""
 
+    account = FIELD_MANAGER
+    collection = CLUSTER_ROLES.group_resource
+
     def __init__(self, cluster: LogicalCluster) -> None:
-        self._storage = cluster.storage
-        self._api = controller_api(cluster, FIELD_MANAGER)
+        super().__init__(cluster)
         self._aggregated: set[str] = set()
-        self._queue: WorkQueue[str] = WorkQueue(cluster, "role aggregation", self.reconcile)
-        self._stop = self._storage.observe(self._observe, CLUSTER_ROLES.group_resource)
 
     def start(self) -> None:
-        """Look at what was there before us."""
-        for record in self._storage.list(CLUSTER_ROLES.group_resource):
-            self._note(record)
+        super().start()
         self._all_due()
-
-    async def idle(self) -> None:
-        await self._queue.idle()
-
-    def close(self) -> None:
-        self._stop()
-        self._queue.close()
 
     async def reconcile(self, name: str) -> None:
         """Give an aggregated ClusterRole the rules that it should have."""
-        records = self._storage.list(CLUSTER_ROLES.group_resource)
+        records = self._storage.list(self.collection)
         roles = [_decoded(record.value) for record in records]
         role = next((one for one in roles if _name(one) == name), None)
         if role is None or not is_aggregated(role):
@@ -112,14 +102,13 @@ class RoleAggregation:
             field_manager=FIELD_MANAGER,
         )
 
-    def _observe(self, event: Event) -> None:
+    def observe(self, event: Event) -> None:
+        super().observe(event)
         if event.type == "DELETED":
             self._aggregated.discard(event.record.name)
-        else:
-            self._note(event.record)
         self._all_due()
 
-    def _note(self, record: Record) -> None:
+    def notice(self, record: Record) -> None:
         """Without decoding: who is noted by mistake is found out when it is its turn."""
         if b'"aggregationRule"' in record.value:
             self._aggregated.add(record.name)

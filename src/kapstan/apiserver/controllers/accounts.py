@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kapstan.apiserver.controllers.serving import controller_api
-from kapstan.apiserver.controllers.work import WorkQueue
+from kapstan.apiserver.controllers.controller import Controller
 from kapstan.apiserver.storage.interface import Event
 from kapstan.machinery.errors import AlreadyExists, Forbidden, NotFound
 from kapstan.machinery.gvk import GroupResource
@@ -28,34 +26,20 @@ _ROOT_CA = "kube-root-ca.crt"
 _DESCRIPTION = "The certificate authority of this cluster's API server, for clients inside of the cluster."
 
 
-class _PerNamespace:
+class _PerNamespace(Controller[str]):
     """Keeps one object of a name in every active namespace."""
 
-    account: str
     collection: GroupResource
     name: str
 
     def __init__(self, cluster: LogicalCluster) -> None:
-        self._cluster = cluster
-        self._storage = cluster.storage
-        self._api = controller_api(cluster, self.account)
-        self._queue: WorkQueue[str] = WorkQueue(cluster, self.account, self._reconcile)
-        self._stops: list[Callable[[], None]] = [
-            self._storage.observe(self._on_namespace, _NAMESPACES),
-            self._storage.observe(self._on_object, self.collection),
-        ]
+        super().__init__(cluster)
+        self.follow(self._on_namespace, _NAMESPACES)
+        self.follow(self._on_object, self.collection)
 
     def start(self) -> None:
         for record in self._storage.list(_NAMESPACES):
             self._queue.add(record.key)
-
-    async def idle(self) -> None:
-        await self._queue.idle()
-
-    def close(self) -> None:
-        for stop in self._stops:
-            stop()
-        self._queue.close()
 
     def _on_namespace(self, event: Event) -> None:
         if event.type == "ADDED":
@@ -65,7 +49,7 @@ class _PerNamespace:
         if event.record.name == self.name and event.type != "ADDED":
             self._queue.add(event.record.namespace)
 
-    async def _reconcile(self, namespace: str) -> None:
+    async def reconcile(self, namespace: str) -> None:
         record = self._storage.get(_NAMESPACES, namespace)
         if record is None or msgspec.json.decode(record.value)["status"].get("phase") != "Active":
             return

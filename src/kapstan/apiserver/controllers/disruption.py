@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kapstan.apiserver.controllers.serving import controller_api
-from kapstan.apiserver.controllers.work import WorkQueue
+from kapstan.apiserver.controllers.controller import CollectionController
 from kapstan.apiserver.registry.scale import ScaleEndpoint
 from kapstan.apiserver.storage.interface import Event
 from kapstan.apiserver.strategy.disruption import is_ready, selects, with_condition
@@ -33,34 +31,15 @@ class _NoController(Exception):
     """A pod's controller says nothing of how many pods there should be."""
 
 
-class DisruptionController:
+class DisruptionController(CollectionController):
     """Keeps the status of disruption budgets."""
 
+    account = "disruption-controller"
+    collection = _BUDGETS
+
     def __init__(self, cluster: LogicalCluster) -> None:
-        self._cluster = cluster
-        self._storage = cluster.storage
-        self._api = controller_api(cluster, "disruption-controller")
-        self._queue: WorkQueue[str] = WorkQueue(cluster, "disruption budgets", self._reconcile)
-        self._stops: list[Callable[[], None]] = [
-            self._storage.observe(self._on_budget, _BUDGETS),
-            self._storage.observe(self._on_pod, _PODS),
-        ]
-
-    def start(self) -> None:
-        for record in self._storage.list(_BUDGETS):
-            self._queue.add(record.key)
-
-    async def idle(self) -> None:
-        await self._queue.idle()
-
-    def close(self) -> None:
-        for stop in self._stops:
-            stop()
-        self._queue.close()
-
-    def _on_budget(self, event: Event) -> None:
-        if event.type != "DELETED":
-            self._queue.add(event.record.key)
+        super().__init__(cluster)
+        self.follow(self._on_pod, _PODS)
 
     def _on_pod(self, event: Event) -> None:
         if not self._storage.count(_BUDGETS):
@@ -71,7 +50,7 @@ class DisruptionController:
             if any(selects(budget, labels) for labels in seen):
                 self._queue.add(record.key)
 
-    async def _reconcile(self, key: str) -> None:
+    async def reconcile(self, key: str) -> None:
         record = self._storage.get(_BUDGETS, key)
         if record is None:
             return

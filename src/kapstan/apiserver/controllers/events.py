@@ -7,8 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from kapstan.apiserver.controllers.controller import Controller
 from kapstan.apiserver.controllers.owners import metadata_of
-from kapstan.apiserver.controllers.work import WorkQueue
 from kapstan.apiserver.storage.interface import Event, Record
 from kapstan.machinery.errors import NotFound
 from kapstan.machinery.gvk import GroupResource, GroupVersionKind
@@ -24,8 +24,10 @@ _EVENTS = GroupResource("", "events")
 _EVENT = GroupVersionKind("", "v1", "Event")
 
 
-class EventExpiry:
+class EventExpiry(Controller[str]):
     """Keeps one timer for all events of a cluster: they expire in the order in which they were written."""
+
+    account = "event-expiry"
 
     def __init__(
         self,
@@ -34,28 +36,23 @@ class EventExpiry:
         time_to_live: float = TIME_TO_LIVE,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        self._cluster = cluster
+        super().__init__(cluster)
         self._time_to_live = time_to_live
         self._clock = clock or asyncio.get_running_loop().time
         self._deadlines: dict[str, float] = {}  # in the order in which they come
         self._timer: asyncio.TimerHandle | None = None
-        self._queue: WorkQueue[str] = WorkQueue(cluster, "event expiry", self._remove)
-        self._stop: Callable[[], None] = cluster.storage.observe(self._observe, _EVENTS)
+        self.follow(self._observe, _EVENTS)
 
     def start(self) -> None:
         """Events of an earlier life of the server are as old as they say."""
         now = datetime.now(UTC)
-        ages = sorted(((_age(record, now), record.key) for record in self._cluster.storage.list(_EVENTS)), reverse=True)
+        ages = sorted(((_age(record, now), record.key) for record in self._storage.list(_EVENTS)), reverse=True)
         for age, key in ages:
             self._deadlines[key] = self._clock() + max(0.0, self._time_to_live - age)
         self._schedule()
 
-    async def idle(self) -> None:
-        await self._queue.idle()
-
     def close(self) -> None:
-        self._stop()
-        self._queue.close()
+        super().close()
         if self._timer is not None:
             self._timer.cancel()
 
@@ -82,7 +79,7 @@ class EventExpiry:
             self._queue.add(key)
         self._schedule()
 
-    async def _remove(self, key: str) -> None:
+    async def reconcile(self, key: str) -> None:
         namespace, _, name = key.rpartition("/")
         if key in self._deadlines:  # written again in the meantime
             return

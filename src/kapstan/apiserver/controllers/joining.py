@@ -10,17 +10,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from kapstan.apiserver.authn.bootstrap import SECRETS, BootstrapToken, token_of
-from kapstan.apiserver.controllers.serving import controller_api
-from kapstan.apiserver.controllers.work import WorkQueue
+from kapstan.apiserver.controllers.controller import CollectionController, Controller
 from kapstan.apiserver.request import DeleteOptions, Preconditions
-from kapstan.apiserver.storage.interface import Event
+from kapstan.apiserver.storage.interface import Event, Record
 from kapstan.machinery.errors import Conflict, NotFound
 from kapstan.machinery.gvk import GroupResource, GroupVersionKind
 
@@ -39,34 +38,23 @@ _KUBECONFIG = "kubeconfig"
 _SIGNATURE = "jws-kubeconfig-"
 
 
-class BootstrapSigner:
+class BootstrapSigner(Controller[str]):
     """Keeps the signatures in `cluster-info`: one of every token that may sign, and no other."""
 
+    account = "bootstrap-signer"
+
     def __init__(self, cluster: LogicalCluster) -> None:
-        self._storage = cluster.storage
-        self._api = controller_api(cluster, "bootstrap-signer")
-        self._queue: WorkQueue[str] = WorkQueue(cluster, "bootstrap-signer", self._reconcile)
-        self._stops: list[Callable[[], None]] = [
-            self._storage.observe(self._on_object, SECRETS),
-            self._storage.observe(self._on_object, _CONFIG_MAPS),
-        ]
+        super().__init__(cluster)
+        self.follow(self._on_object, SECRETS, _CONFIG_MAPS)
 
     def start(self) -> None:
         self._queue.add(_CLUSTER_INFO)
-
-    async def idle(self) -> None:
-        await self._queue.idle()
-
-    def close(self) -> None:
-        for stop in self._stops:
-            stop()
-        self._queue.close()
 
     def _on_object(self, event: Event) -> None:
         if event.record.key == _CLUSTER_INFO or event.record.key.startswith(_TOKEN_SECRETS):
             self._queue.add(_CLUSTER_INFO)
 
-    async def _reconcile(self, key: str) -> None:
+    async def reconcile(self, key: str) -> None:
         record = self._storage.get(_CONFIG_MAPS, key)
         if record is None:
             return
@@ -83,31 +71,17 @@ class BootstrapSigner:
         return (token for token in _tokens(self._storage) if token.signing and not token.expired(now))
 
 
-class TokenCleaner:
+class TokenCleaner(CollectionController):
     """Deletes tokens when they expire."""
 
-    def __init__(self, cluster: LogicalCluster) -> None:
-        self._storage = cluster.storage
-        self._api = controller_api(cluster, "token-cleaner")
-        self._queue: WorkQueue[str] = WorkQueue(cluster, "token-cleaner", self._reconcile)
-        self._stop = self._storage.observe(self._on_secret, SECRETS)
+    account = "token-cleaner"
+    collection = SECRETS
 
-    def start(self) -> None:
-        for record in self._storage.list(SECRETS, _TOKEN_SECRETS):
+    def notice(self, record: Record) -> None:
+        if record.key.startswith(_TOKEN_SECRETS):
             self._queue.add(record.key)
 
-    async def idle(self) -> None:
-        await self._queue.idle()
-
-    def close(self) -> None:
-        self._stop()
-        self._queue.close()
-
-    def _on_secret(self, event: Event) -> None:
-        if event.record.key.startswith(_TOKEN_SECRETS) and event.type != "DELETED":
-            self._queue.add(event.record.key)
-
-    async def _reconcile(self, key: str) -> None:
+    async def reconcile(self, key: str) -> None:
         record = self._storage.get(SECRETS, key)
         token = token_of(msgspec.json.decode(record.value)) if record is not None else None
         if record is None or token is None or token.expiration is None:

@@ -7,11 +7,12 @@ and can be left out, for instance where a real kube-controller-manager does its 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.authz.aggregation import RoleAggregation
 from kapstan.apiserver.authz.certificates.controller import CertificateController
 from kapstan.apiserver.controllers.accounts import RootCertificatePublisher, ServiceAccountController
+from kapstan.apiserver.controllers.controller import Controller
 from kapstan.apiserver.controllers.disruption import DisruptionController
 from kapstan.apiserver.controllers.events import EventExpiry
 from kapstan.apiserver.controllers.garbage import GarbageCollector
@@ -25,24 +26,11 @@ from kapstan.apiserver.controllers.quotas import ResourceQuotaController
 if TYPE_CHECKING:
     from kapstan.apiserver.cluster import LogicalCluster
 
-__all__ = ("CONTROLLERS", "KUBE_CONTROLLER_MANAGER", "Controller", "Controllers", "start")
-
-
-class Controller(Protocol):
-    """What all of them have in common."""
-
-    def start(self) -> None:
-        """Look at what is there already."""
-
-    async def idle(self) -> None:
-        """Return when nothing is left to do now."""
-
-    def close(self) -> None:
-        """Do no more."""
+__all__ = ("CONTROLLERS", "KUBE_CONTROLLER_MANAGER", "Controllers", "start")
 
 
 # The API server's own, which run whatever else does, come last.
-CONTROLLERS: Mapping[str, Callable[[LogicalCluster], Controller]] = {
+CONTROLLERS: Mapping[str, Callable[[LogicalCluster], Controller[Any]]] = {
     "serviceaccount-controller": ServiceAccountController,
     "root-ca-certificate-publisher-controller": RootCertificatePublisher,
     "namespace-controller": NamespaceController,
@@ -66,10 +54,10 @@ KUBE_CONTROLLER_MANAGER = tuple(name for name in CONTROLLERS if name.endswith("-
 class Controllers:
     """The controllers of one cluster."""
 
-    def __init__(self, controllers: Mapping[str, Controller]) -> None:
+    def __init__(self, controllers: Mapping[str, Controller[Any]]) -> None:
         self._controllers = controllers
 
-    def __getitem__(self, name: str) -> Controller:
+    def __getitem__(self, name: str) -> Controller[Any]:
         return self._controllers[name]
 
     def __contains__(self, name: str) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from kapstan.apiserver.controllers.controller import Controller
 from kapstan.apiserver.controllers.owners import metadata_of
-from kapstan.apiserver.controllers.serving import ServedKinds, controller_api
-from kapstan.apiserver.controllers.work import WorkQueue
+from kapstan.apiserver.controllers.serving import ServedKinds
 from kapstan.apiserver.request import DeleteOptions
 from kapstan.apiserver.storage.interface import Event
 from kapstan.machinery.errors import APIError, NotFound
@@ -72,29 +72,22 @@ def _listed(parts: Iterable[str]) -> str:
     return ", ".join(sorted(parts))
 
 
-class NamespaceController:
+class NamespaceController(Controller[str]):
     """Ends the namespaces of one cluster."""
 
+    account = "namespace-controller"
+
     def __init__(self, cluster: LogicalCluster) -> None:
-        self._storage = cluster.storage
-        self._api = controller_api(cluster, "namespace-controller")
+        super().__init__(cluster)
         self._kinds = ServedKinds(cluster)
-        self._queue: WorkQueue[str] = WorkQueue(cluster, "namespace controller", self._reconcile)
         self._terminating: set[str] = set()
-        self._stop: Callable[[], None] = self._storage.observe(self._observe)
+        self.follow(self._observe)
 
     def start(self) -> None:
         """Go on with what was begun before us."""
         for record in self._storage.list(_NAMESPACES):
             if b'"deletionTimestamp"' in record.value:
                 self._add(record.key)
-
-    async def idle(self) -> None:
-        await self._queue.idle()
-
-    def close(self) -> None:
-        self._stop()
-        self._queue.close()
 
     def _observe(self, event: Event) -> None:
         record = event.record
@@ -110,7 +103,7 @@ class NamespaceController:
         self._terminating.add(name)
         self._queue.add(name)
 
-    async def _reconcile(self, name: str) -> None:
+    async def reconcile(self, name: str) -> None:
         record = self._storage.get(_NAMESPACES, name)
         if record is None:
             return

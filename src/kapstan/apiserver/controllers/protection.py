@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from kapstan.apiserver.admission.quota.scopes import attributes_classes
 from kapstan.apiserver.admission.storageprotection import CLAIMS, CLASSES, FINALIZERS, VOLUMES
-from kapstan.apiserver.controllers.serving import controller_api
-from kapstan.apiserver.controllers.work import WorkQueue
+from kapstan.apiserver.controllers.controller import CollectionController
 from kapstan.apiserver.storage.interface import Event, Record
 from kapstan.machinery.errors import NotFound
 from kapstan.machinery.gvk import GroupResource
@@ -25,55 +23,36 @@ Object = dict[str, Any]
 _PODS = GroupResource("", "pods")
 
 
-class _Protection:
+class _Protection(CollectionController):
     """Looks at objects of one kind that are being deleted, and again when one of their users changes."""
 
-    account: str
-    collection: GroupResource
     users: tuple[GroupResource, ...] = ()
 
     def __init__(self, cluster: LogicalCluster) -> None:
-        self._storage = cluster.storage
+        super().__init__(cluster)
         self._finalizer = FINALIZERS[self.collection]
-        self._api = controller_api(cluster, self.account)
-        self._queue: WorkQueue[str] = WorkQueue(cluster, self.account, self._reconcile)
         self._kept: dict[str, None] = {}  # used by somebody when last looked at
-        self._stops: list[Callable[[], None]] = [
-            self._storage.observe(self._on_object, self.collection),
-            *(self._storage.observe(self._on_user, kind) for kind in self.users),
-        ]
-
-    def start(self) -> None:
-        for record in self._storage.list(self.collection):
-            self._look_at(record)
-
-    async def idle(self) -> None:
-        await self._queue.idle()
-
-    def close(self) -> None:
-        for stop in self._stops:
-            stop()
-        self._queue.close()
+        if self.users:
+            self.follow(self._on_user, *self.users)
 
     def is_used(self, obj: Object) -> bool:
         raise NotImplementedError
 
-    def _on_object(self, event: Event) -> None:
+    def observe(self, event: Event) -> None:
         if event.type == "DELETED":
             self._kept.pop(event.record.key, None)
-        else:
-            self._look_at(event.record)
+        super().observe(event)
 
     def _on_user(self, event: Event) -> None:
         if event.type != "ADDED":
             for key in self._kept:
                 self._queue.add(key)
 
-    def _look_at(self, record: Record) -> None:
+    def notice(self, record: Record) -> None:
         if b'"deletionTimestamp"' in record.value or self._finalizer.encode() not in record.value:
             self._queue.add(record.key)
 
-    async def _reconcile(self, key: str) -> None:
+    async def reconcile(self, key: str) -> None:
         record = self._storage.get(self.collection, key)
         if record is None:
             return

@@ -13,8 +13,8 @@ import msgspec
 from kapstan.apiserver.admission.quota.amounts import Amounts, only, parsed, total, written
 from kapstan.apiserver.admission.quota.measures import Measure, measure_of, measures_for
 from kapstan.apiserver.admission.quota.scopes import requirements
-from kapstan.apiserver.controllers.serving import ServedKinds, controller_api
-from kapstan.apiserver.controllers.work import WorkQueue
+from kapstan.apiserver.controllers.controller import CollectionController
+from kapstan.apiserver.controllers.serving import ServedKinds
 from kapstan.apiserver.storage.interface import Event
 from kapstan.machinery.errors import NotFound
 from kapstan.machinery.gvk import GroupResource
@@ -33,30 +33,25 @@ _AGAIN = 300.0  # seconds, after which what was charged for objects that never c
 _QUOTABLE = frozenset(("create", "list", "watch", "delete"))
 
 
-class ResourceQuotaController:
+class ResourceQuotaController(CollectionController):
     """Keeps the status of quotas."""
 
+    account = "resourcequota-controller"
+    collection = _QUOTAS
+
     def __init__(self, cluster: LogicalCluster) -> None:
-        self._storage = cluster.storage
+        super().__init__(cluster)
         self._kinds = ServedKinds(cluster)
-        self._api = controller_api(cluster, "resourcequota-controller")
-        self._queue: WorkQueue[str] = WorkQueue(cluster, "resource quotas", self._reconcile)
-        self._stop = self._storage.observe(self._on_quota, _QUOTAS)
         self._stop_listening: Callable[[], None] | None = None
 
     def start(self) -> None:
         self._listen()
-        for record in self._storage.list(_QUOTAS):
-            self._queue.add(record.key)
-
-    async def idle(self) -> None:
-        await self._queue.idle()
+        super().start()
 
     def close(self) -> None:
-        self._stop()
+        super().close()
         if self._stop_listening is not None:
             self._stop_listening()
-        self._queue.close()
 
     def _listen(self) -> None:
         """Follow what happens to all objects while, and only while, there is a quota."""
@@ -67,7 +62,7 @@ class ResourceQuotaController:
             self._stop_listening()
             self._stop_listening = None
 
-    def _on_quota(self, event: Event) -> None:
+    def observe(self, event: Event) -> None:
         if event.type != "MODIFIED":
             self._listen()
         if event.type == "DELETED":
@@ -93,7 +88,7 @@ class ResourceQuotaController:
             if any(map(covers, (quota.get("status") or {}).get("hard") or ())):
                 self._queue.add(record.key)
 
-    async def _reconcile(self, key: str) -> None:
+    async def reconcile(self, key: str) -> None:
         record = self._storage.get(_QUOTAS, key)
         if record is None:
             return

@@ -5,20 +5,15 @@ from __future__ import annotations
 import base64
 import logging
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cryptography import x509
 
 from kapstan.apiserver.authz.certificates.approval import automatic_approval
 from kapstan.apiserver.authz.certificates.request import InvalidRequest, SigningRequest, has_condition
 from kapstan.apiserver.authz.certificates.signers import Unacceptable, check, is_known, sign
-from kapstan.apiserver.controllers.serving import controller_api
-from kapstan.apiserver.controllers.work import WorkQueue
-from kapstan.apiserver.storage.interface import Event
+from kapstan.apiserver.controllers.controller import CollectionController
 from kapstan.machinery.gvk import GroupVersionResource
-
-if TYPE_CHECKING:
-    from kapstan.apiserver.cluster import LogicalCluster
 
 __all__ = ("REQUESTS", "CertificateController", "is_outdated")
 
@@ -33,30 +28,11 @@ _PENDING_FOR = timedelta(hours=24)
 Object = dict[str, Any]
 
 
-class CertificateController:
+class CertificateController(CollectionController):
     """The controller of one cluster. It brings each request as far as it can be brought; the rest is a decision."""
 
-    def __init__(self, cluster: LogicalCluster) -> None:
-        self._cluster = cluster
-        self._api = controller_api(cluster, "certificate-controller")
-        self._queue: WorkQueue[str] = WorkQueue(cluster, "certificate signing requests", self.reconcile)
-        self._stop = cluster.storage.observe(self._observe, REQUESTS.group_resource)
-
-    def start(self) -> None:
-        """Look at what was there before us."""
-        for record in self._cluster.storage.list(REQUESTS.group_resource):
-            self._queue.add(record.name)
-
-    async def idle(self) -> None:
-        await self._queue.idle()
-
-    def close(self) -> None:
-        self._stop()
-        self._queue.close()
-
-    def _observe(self, event: Event) -> None:
-        if event.type != "DELETED":
-            self._queue.add(event.record.name)
+    account = "certificate-controller"
+    collection = REQUESTS.group_resource
 
     async def reconcile(self, name: str, now: datetime | None = None) -> None:
         """Approve what goes without saying, sign what is approved, fail what cannot be signed, delete what is old."""
