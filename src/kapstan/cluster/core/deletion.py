@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 from kapstan.client.client import Client
 from kapstan.cluster.contract.objects import ProviderObject
 from kapstan.cluster.core.external import Providers, Referenced
+from kapstan.cluster.core.ownership import NotOurs
 from kapstan.cluster.skeleton.reasons import Reason
 
-__all__ = ("COMPLETED", "Stage", "delete_referenced")
+__all__ = ("COMPLETED", "Stage", "delete_referenced", "is_to_be_deleted")
 
 V = TypeVar("V", bound=ProviderObject)
 
@@ -28,6 +29,11 @@ class Stage(NamedTuple):
 
 
 COMPLETED = Stage(Reason.DELETION_COMPLETED, "Deletion completed")
+
+
+def is_to_be_deleted(referenced: Referenced[Any] | None) -> bool:
+    """Whether what an object refers to goes with it. What somebody else controls stays."""
+    return referenced is None or not isinstance(referenced.error, NotOurs)
 
 
 async def delete_referenced(

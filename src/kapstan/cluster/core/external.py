@@ -137,6 +137,10 @@ class Referenced(Generic[V]):
     def missing(self) -> bool:
         return self._loaded and self.found is None
 
+    def disown(self, why: Exception) -> None:
+        """It is there, but somebody else's: nothing is known of an object of ours."""
+        self.found, self.error, self._loaded = None, why, False
+
     async def load(self, providers: Providers[Any], view: type[V], namespace: str, *, live: bool = False) -> V | None:
         """Find the object, and remember how that went."""
         find = providers.find_live if live else providers.find

@@ -1,5 +1,7 @@
 """Owners and cluster labels of providers' objects, exactly as the contract says.
 
+What somebody else controls is not ours, whoever refers to it: it is neither believed nor deleted.
+
 The infrastructure and the control plane of a cluster are owned by the Cluster, which is their controller only if it
 has a topology: without one, somebody else may manage them. What a machine refers to is controlled by the Machine, in
 place of the MachineSet or control plane that made it before there was a Machine.
@@ -7,7 +9,8 @@ place of the MachineSet or control plane that made it before there was a Machine
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from kapstan.client.client import Client
 from kapstan.client.interface import PartialObjectMetadata
@@ -15,6 +18,7 @@ from kapstan.cluster.api.core.cluster import Cluster
 from kapstan.cluster.api.core.group import GROUP
 from kapstan.cluster.api.core.machine import Machine
 from kapstan.cluster.contract.objects import ProviderObject
+from kapstan.cluster.core.external import Referenced
 from kapstan.cluster.skeleton import labels
 from kapstan.machinery.codec import convert, to_builtins
 from kapstan.machinery.errors import KapstanError
@@ -22,14 +26,30 @@ from kapstan.machinery.gvk import GroupKind, GroupVersion
 from kapstan.machinery.meta import OwnerReference
 from kapstan.machinery.owners import AlreadyOwned, set_controller, set_owner
 
-__all__ = ("NotOurs", "adopted_by_cluster", "adopted_by_machine", "own")
+__all__ = ("NotOurs", "adopt", "adopted_by_cluster", "adopted_by_machine")
+
+
+V = TypeVar("V", bound=ProviderObject)
 
 
 class NotOurs(KapstanError):
     """Somebody else controls the object."""
 
 
-async def own(client: Client, view: ProviderObject, adopted: PartialObjectMetadata) -> None:
+async def adopt(
+    client: Client, referenced: Referenced[V], wanted: Callable[[dict[str, Any]], PartialObjectMetadata]
+) -> None:
+    """Have a provider's object owned as it shall be; NotOurs if it cannot be."""
+    assert referenced.found is not None
+    try:
+        adopted = wanted(referenced.found.document)
+    except NotOurs as error:
+        referenced.disown(error)
+        raise
+    await _own(client, referenced.found, adopted)
+
+
+async def _own(client: Client, view: ProviderObject, adopted: PartialObjectMetadata) -> None:
     """Write the owners and the label that a provider's object shall have, if it does not have them."""
     metadata = view.document["metadata"]
     wanted = {"ownerReferences": to_builtins(adopted.metadata.owner_references), "labels": adopted.metadata.labels}

@@ -115,6 +115,23 @@ async def test_labels_follow_the_machine(world: World, workload: Environment, cl
     assert node.metadata.labels["mine"] == "x"
 
 
+async def test_a_computer_of_another_machine_is_neither_believed_nor_deleted(
+    world: World, workload: Environment, cluster: Cluster
+) -> None:
+    """Two machines refer to the same: it belongs to the first, and the end of the second does not touch it."""
+    await running(world, workload)
+    await world.client.create(a_machine(world, metadata=world.named("second")))
+    second = await machine_when(world, lambda m: bool(m.status.conditions), "second")
+    said = condition(second, "InfrastructureReady")
+    assert said.status == "Unknown" and "already controlled by Machine 'm'" in said.message
+    assert second.spec.provider_id is None
+    await world.client.delete(second)
+    await world.env.gone(Machine, "second", world.namespace)
+    for kind, name in ((GenericMachine, "m"), (GenericConfig, "b")):
+        assert not (await world.client.get(kind, name, world.namespace)).deleting
+    assert await workload.client.find(Node, "n") is not None
+
+
 async def test_a_machine_is_deleted_in_order(world: World, workload: Environment, cluster: Cluster) -> None:
     """Hooks, computer, bootstrap object, node."""
     hook = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/test"

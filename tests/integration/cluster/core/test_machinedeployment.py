@@ -100,6 +100,16 @@ async def test_a_deployment_makes_machines(plant: Plant) -> None:
     assert machine.metadata.labels["machine-template-hash"] == identity
 
 
+async def test_machines_of_no_certain_version_are_up_to_date(plant: Plant) -> None:
+    """Whatever their kubelets are: a rollout that nothing can end would be told of for ever."""
+    await plant.template()
+    template = plant.machine_template()
+    template.spec.version = None
+    await plant.deployment(replicas=1, template=template)
+    deployment = await plant.deployment_when(lambda found: found.status.up_to_date_replicas == 1)
+    assert condition(deployment, "RollingOut").status == "False"
+
+
 async def test_a_rolling_update(plant: Plant) -> None:
     """One machine more, none fewer, at every step; at its end the old set is gone."""
     await plant.template()

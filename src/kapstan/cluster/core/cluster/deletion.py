@@ -10,7 +10,7 @@ from typing import TypeVar
 from kapstan.cluster.contract.objects import ControlPlane, InfraCluster, ProviderObject
 from kapstan.cluster.core.cluster.descendants import list_descendants, machines_left
 from kapstan.cluster.core.cluster.scope import Scope
-from kapstan.cluster.core.deletion import COMPLETED, Stage, delete_referenced
+from kapstan.cluster.core.deletion import COMPLETED, Stage, delete_referenced, is_to_be_deleted
 from kapstan.cluster.core.external import Referenced
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.reasons import Reason
@@ -70,6 +70,8 @@ async def _referenced(
     scope: Scope, referenced: Referenced[V] | None, view: type[V], reason: str, *, control_plane: bool
 ) -> Stage | None:
     """Delete a provider's object, once no machine needs it any more."""
+    if not is_to_be_deleted(referenced):
+        return None
     if referenced is None or referenced.error is not None:
         return scope.stage
     begins = referenced.found is not None and not referenced.found.deleting

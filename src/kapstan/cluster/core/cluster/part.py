@@ -11,7 +11,7 @@ from kapstan.cluster.contract.objects import ProviderObject
 from kapstan.cluster.core.cluster.scope import Scope
 from kapstan.cluster.core.external import Referenced
 from kapstan.cluster.core.failure import note_failure
-from kapstan.cluster.core.ownership import adopted_by_cluster, own
+from kapstan.cluster.core.ownership import adopt, adopted_by_cluster
 from kapstan.runtime.reconcile import TerminalError
 
 __all__ = ("load_part",)
@@ -27,6 +27,6 @@ async def load_part(scope: Scope, referenced: Referenced[V], view: type[V], *, l
         if lost and not cluster.deleting:
             raise TerminalError(f"{cluster}: {ref.kind} {ref.name} has been deleted after {lost}")
         return None
-    await own(scope.client, found, adopted_by_cluster(found.document, cluster))
+    await adopt(scope.client, referenced, lambda document: adopted_by_cluster(document, cluster))
     note_failure(cluster, found)
     return None if found.deleting else found

@@ -6,7 +6,7 @@ from kapstan.cluster.contract.objects import BootstrapConfig, ContractViolation
 from kapstan.cluster.core.external import Referenced
 from kapstan.cluster.core.failure import note_failure
 from kapstan.cluster.core.machine.scope import Scope
-from kapstan.cluster.core.ownership import adopted_by_machine, own
+from kapstan.cluster.core.ownership import adopt, adopted_by_machine
 from kapstan.runtime.reconcile import Outcome
 
 __all__ = ("reconcile_bootstrap",)
@@ -21,7 +21,7 @@ async def reconcile_bootstrap(scope: Scope) -> Outcome:
     found = await referenced.load(scope.providers, BootstrapConfig, machine.namespace)
     if found is None:
         return None  # when it is made, we are woken
-    await own(scope.client, found, adopted_by_machine(found.document, machine, scope.cluster))
+    await adopt(scope.client, referenced, lambda document: adopted_by_machine(document, machine, scope.cluster))
     note_failure(machine, found)
     if machine.spec.bootstrap.data_secret_name is None:
         if found.deleting or not found.data_secret_created:

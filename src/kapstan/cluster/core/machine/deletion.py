@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from kapstan.cluster.api.core import Machine
 from kapstan.cluster.api.core.machine import NodeReference
 from kapstan.cluster.contract.objects import BootstrapConfig, ControlPlane, InfraMachine
-from kapstan.cluster.core.deletion import COMPLETED, Stage, delete_referenced
+from kapstan.cluster.core.deletion import COMPLETED, Stage, delete_referenced, is_to_be_deleted
 from kapstan.cluster.core.machine.drain import drain_node
 from kapstan.cluster.core.machine.scope import Scope
 from kapstan.cluster.core.machine.volumes import detach_volumes
@@ -129,6 +129,8 @@ async def _pre_terminate_hooks(scope: Scope) -> Stage | None:
 
 async def _infrastructure(scope: Scope) -> Stage | None:
     referenced = scope.infrastructure
+    if not is_to_be_deleted(referenced):
+        return None
     if referenced is None or referenced.error is not None:
         return _STUCK
     if await delete_referenced(scope.client, scope.providers, referenced, InfraMachine, scope.machine.namespace):
@@ -137,9 +139,9 @@ async def _infrastructure(scope: Scope) -> Stage | None:
 
 
 async def _bootstrap(scope: Scope) -> Stage | None:
-    if scope.machine.spec.bootstrap.config_ref is None:
-        return None
     referenced = scope.bootstrap
+    if scope.machine.spec.bootstrap.config_ref is None or not is_to_be_deleted(referenced):
+        return None
     if referenced is None or referenced.error is not None:
         return _STUCK
     if await delete_referenced(scope.client, scope.providers, referenced, BootstrapConfig, scope.machine.namespace):

@@ -9,7 +9,7 @@ from kapstan.cluster.contract.objects import InfraMachine
 from kapstan.cluster.core.external import Referenced
 from kapstan.cluster.core.failure import note_failure
 from kapstan.cluster.core.machine.scope import Scope
-from kapstan.cluster.core.ownership import adopted_by_machine, own
+from kapstan.cluster.core.ownership import adopt, adopted_by_machine
 from kapstan.runtime.reconcile import Outcome, TerminalError
 
 __all__ = ("reconcile_infrastructure",)
@@ -25,7 +25,7 @@ async def reconcile_infrastructure(scope: Scope) -> Outcome:
             ref = referenced.ref
             raise TerminalError(f"{machine}: {ref.kind} {ref.name} has been deleted after it was provisioned")
         return None  # when it is made, we are woken
-    await own(scope.client, found, adopted_by_machine(found.document, machine, scope.cluster))
+    await adopt(scope.client, referenced, lambda document: adopted_by_machine(document, machine, scope.cluster))
     note_failure(machine, found)
     if found.deleting or not (found.provisioned or provisioned) or not found.provider_id:
         return None

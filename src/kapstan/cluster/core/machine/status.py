@@ -107,8 +107,8 @@ def up_to_date(scope: Scope) -> Condition | None:
     if updating is not None and updating.status == "True":
         return false(type, Reason.UPDATING, f"* {updating.message}")
     kubelet = machine.status.node_info.kubelet_version if machine.status.node_info is not None else ""
-    if kubelet and kubelet != (machine.spec.version or ""):
-        message = f"* Node.status.nodeInfo.kubeletVersion {kubelet}, {machine.spec.version or ''} required"
+    if kubelet and machine.spec.version and kubelet != machine.spec.version:
+        message = f"* Node.status.nodeInfo.kubeletVersion {kubelet}, {machine.spec.version} required"
         return false(type, Reason.UPDATING, message)
     return true(type, Reason.UP_TO_DATE)
 
