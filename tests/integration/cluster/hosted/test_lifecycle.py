@@ -157,7 +157,7 @@ async def upgrades(management: Management, old: str, new: str) -> None:
                 )
             )
         assert asking.answers
-        assert not asking.refused
+        assert not asking.refused, asking.failures
         assert plane.status.up_to_date_replicas == 1
         async with await management.tenant() as tenant:
             assert json.loads(await tenant.request("GET", "/version"))["gitVersion"].startswith(new)

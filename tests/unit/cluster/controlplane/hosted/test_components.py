@@ -88,7 +88,7 @@ def test_memory_is_saved_unless_the_user_says_otherwise() -> None:
     usual = components(some_settings())
     given = components(some_settings(apiServer={"env": [{"name": "GOGC", "value": "100"}]}))
 
-    assert usual[API_SERVER].environment == {"GOGC": "40"}
+    assert usual[API_SERVER].environment == {"GOGC": "60"}
     assert given[API_SERVER].environment == {"GOGC": "100"}
     assert [usual[name].environment for name in ComponentName if name is not API_SERVER] == [{}, {}, {}]
 
