@@ -9,7 +9,7 @@ from typing import Any
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
+from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin, Targets
 from kapstan.apiserver.admission.refusal import refused
 from kapstan.apiserver.authn.identity import MASTERS
 from kapstan.apiserver.authz.interface import Authorizer
@@ -27,20 +27,12 @@ Object = dict[str, Any]
 
 
 class _ForSigner(Plugin):
-    """An update of one subresource that needs a right on the signer."""
+    """An update that needs a right on the signer."""
 
-    subresource: str
     verb: str
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        return (
-            attributes.operation == "UPDATE"
-            and attributes.kind.gvr.group_resource == _REQUESTS
-            and attributes.subresource == self.subresource
-        )
 
     def changes(self, old: Object, new: Object) -> bool:
         return True
@@ -67,14 +59,14 @@ class _ForSigner(Plugin):
 class CertificateApproval(_ForSigner):
     """Approving or denying needs `approve` on the signer."""
 
-    subresource = "approval"
+    targets = Targets(("UPDATE",), (_REQUESTS,), ("approval",))
     verb = "approve"
 
 
 class CertificateSigning(_ForSigner):
     """Writing a certificate or a condition needs `sign` on the signer."""
 
-    subresource = "status"
+    targets = Targets(("UPDATE",), (_REQUESTS,), ("status",))
     verb = "sign"
 
     def changes(self, old: Object, new: Object) -> bool:
@@ -85,12 +77,7 @@ class CertificateSigning(_ForSigner):
 class CertificateSubjectRestriction(Plugin):
     """Nobody becomes a master by way of a request."""
 
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        return (
-            attributes.operation == "CREATE"
-            and attributes.kind.gvr.group_resource == _REQUESTS
-            and not attributes.subresource
-        )
+    targets = Targets(("CREATE",), (_REQUESTS,))
 
     async def validate(self, attributes: AdmissionAttributes) -> None:
         assert attributes.object is not None

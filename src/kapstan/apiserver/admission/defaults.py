@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
+from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin, Targets
 from kapstan.apiserver.storage.interface import Storage
 from kapstan.machinery import codec
 from kapstan.machinery.gvk import GroupResource
@@ -19,23 +19,10 @@ _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 Object = dict[str, Any]
 
 
-class _OnCreate(Plugin):
-    """Has to do with the creation of objects of one kind."""
-
-    resource: GroupResource
-
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        return (
-            attributes.operation == "CREATE"
-            and attributes.kind.gvr.group_resource == self.resource
-            and not attributes.subresource
-        )
-
-
-class TaintNodesByCondition(_OnCreate):
+class TaintNodesByCondition(Plugin):
     """A new node is not ready until its kubelet says otherwise: nothing shall be scheduled to it before."""
 
-    resource = _NODES
+    targets = Targets(("CREATE",), (_NODES,))
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         assert attributes.object is not None
@@ -45,7 +32,7 @@ class TaintNodesByCondition(_OnCreate):
             attributes.object["spec"] = {**spec, "taints": [*taints, dict(_NOT_READY)]}
 
 
-class _DefaultClass(_OnCreate):
+class _DefaultClass(Plugin):
     """Fills in the class that is annotated as default; of several, the newest."""
 
     classes: GroupResource
@@ -81,7 +68,7 @@ class _DefaultClass(_OnCreate):
 class DefaultStorageClass(_DefaultClass):
     """For claims that name no storage class."""
 
-    resource = _CLAIMS
+    targets = Targets(("CREATE",), (_CLAIMS,))
     classes = GroupResource("storage.k8s.io", "storageclasses")
     annotations = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
     field = "storageClassName"
@@ -97,7 +84,7 @@ class DefaultStorageClass(_DefaultClass):
 class DefaultIngressClass(_DefaultClass):
     """For ingresses that name no class."""
 
-    resource = _INGRESSES
+    targets = Targets(("CREATE",), (_INGRESSES,))
     classes = GroupResource("networking.k8s.io", "ingressclasses")
     annotations = ("ingressclass.kubernetes.io/is-default-class",)
     field = "ingressClassName"

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
+from kapstan.machinery.gvk import GroupResource
+
 if TYPE_CHECKING:
     from kapstan.apiserver.kinds import ServedKind
     from kapstan.apiserver.request import Request, UserInfo
 
-__all__ = ("Admission", "AdmissionAttributes", "Chain", "Operation", "Plugin")
+__all__ = ("Admission", "AdmissionAttributes", "Chain", "Operation", "Plugin", "Targets")
 
 Object = dict[str, Any]
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
@@ -52,9 +54,25 @@ class AdmissionAttributes(msgspec.Struct, kw_only=True, eq=False):
         return self.request.dry_run
 
 
+class Targets(msgspec.Struct, frozen=True):
+    """Which writes a plugin has to do with."""
+
+    operations: tuple[Operation, ...]
+    resources: tuple[GroupResource, ...]
+    subresources: tuple[str, ...] = ("",)  # "" is the object itself
+
+    def __contains__(self, attributes: AdmissionAttributes) -> bool:
+        return (
+            attributes.operation in self.operations
+            and attributes.kind.gvr.group_resource in self.resources
+            and attributes.subresource in self.subresources
+        )
+
+
 class Plugin:
     """One admission plugin; both steps do nothing unless overridden."""
 
+    targets: Targets | None = None  # None: every write, unless `handles` says otherwise
     comes_last = False  # whether it validates after the webhooks
 
     @property
@@ -64,7 +82,7 @@ class Plugin:
 
     def handles(self, attributes: AdmissionAttributes) -> bool:
         """Whether either step has anything to do with this write."""
-        return True
+        return self.targets is None or attributes in self.targets
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         """Change `attributes.object`, or raise."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
+from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin, Targets
 from kapstan.apiserver.admission.quota.amounts import parsed
 from kapstan.apiserver.admission.quota.podusage import pod_requests
 from kapstan.apiserver.admission.refusal import refused
@@ -27,15 +27,10 @@ _NOTHING = Quantity(0)
 class PodTopologyLabels(Plugin):
     """A pod that comes to a node gets its zone and its region as labels."""
 
+    targets = Targets(("CREATE",), (_PODS,), ("", "binding"))
+
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        return (
-            attributes.operation == "CREATE"
-            and attributes.kind.gvr.group_resource == _PODS
-            and attributes.subresource in ("", "binding")
-        )
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         obj = attributes.object
@@ -55,17 +50,8 @@ class PodTopologyLabels(Plugin):
 class _OnNode(Plugin):
     """Judges updates of pods by the node they are on; those that change nothing of what is wanted are fine."""
 
-    subresources: tuple[str, ...]
-
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        return (
-            attributes.operation == "UPDATE"
-            and attributes.kind.gvr.group_resource == _PODS
-            and attributes.subresource in self.subresources
-        )
 
     async def validate(self, attributes: AdmissionAttributes) -> None:
         pod, old = attributes.object, attributes.old
@@ -91,7 +77,7 @@ class _OnNode(Plugin):
 class NodeDeclaredFeatureValidator(_OnNode):
     """A pod is changed only in ways that its node says it can follow."""
 
-    subresources = ("", "resize")
+    targets = Targets(("UPDATE",), (_PODS,), ("", "resize"))
 
     def concerns(self, pod: Object, old: Object) -> bool:
         return bool(_features(pod["spec"], old["spec"]))
@@ -120,7 +106,7 @@ def _features(spec: Object, old: Object) -> list[str]:
 class PodResizeValidator(_OnNode):
     """A pod asks for no more than its node has to give, and is resized on Linux only."""
 
-    subresources = ("resize",)
+    targets = Targets(("UPDATE",), (_PODS,), ("resize",))
 
     def judge(self, attributes: AdmissionAttributes, pod: Object, old: Object, node: Object) -> None:
         name, labels = node["metadata"]["name"], node["metadata"].get("labels") or {}

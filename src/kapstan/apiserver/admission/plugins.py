@@ -47,22 +47,29 @@ class ClusterAdmission:
         self.plugins = default_plugins(storage, authorizer)
         self._chosen: dict[tuple[ServedKind, str, str], tuple[Plugin, ...]] = {}
         self._generation = -1
-        self._mutating_policies = MutatingPolicies(storage, authorizer)
-        self._mutating = MutatingWebhooks(storage, dispatcher, conditions)
-        self._validating_policies = ValidatingPolicies(storage, authorizer)
-        self._validating = ValidatingWebhooks(storage, dispatcher, conditions)
+        self._mutating: dict[str, MutatingPolicies | MutatingWebhooks] = {
+            "MutatingAdmissionPolicy": MutatingPolicies(storage, authorizer),
+            "MutatingAdmissionWebhook": MutatingWebhooks(storage, dispatcher, conditions),
+        }
+        self._validating: dict[str, ValidatingPolicies | ValidatingWebhooks] = {
+            "ValidatingAdmissionPolicy": ValidatingPolicies(storage, authorizer),
+            "ValidatingAdmissionWebhook": ValidatingWebhooks(storage, dispatcher, conditions),
+        }
         self._last = EscalationCheck(authorizer)
 
     def disable(self, names: Collection[str]) -> list[str]:
         """Do without plugins of these names from now on; returns the names that none of them has."""
-        known = {one.name for one in self.plugins}
+        known = {*(one.name for one in self.plugins), *self._mutating, *self._validating}
         self.plugins = tuple(one for one in self.plugins if one.name not in names)
         self._chosen.clear()
+        for name in names:
+            self._mutating.pop(name, None)
+            self._validating.pop(name, None)
         return [name for name in names if name not in known]
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         plugins = self._plugins(attributes)
-        found = (self._mutating_policies.mutation(attributes), self._mutating.mutation(attributes))
+        found = [one.mutation(attributes) for one in self._mutating.values()]
         mutations = [mutation for mutation in found if mutation is not None]
         await _mutate(plugins, mutations, attributes)
         if any(mutation.changed for mutation in mutations):
@@ -75,8 +82,8 @@ class ClusterAdmission:
         for plugin in plugins:
             if not plugin.comes_last:
                 await plugin.validate(attributes)
-        await self._validating_policies.validate(attributes)
-        await self._validating.validate(attributes)
+        for one in self._validating.values():
+            await one.validate(attributes)
         for plugin in plugins:
             if plugin.comes_last:
                 await plugin.validate(attributes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
+from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin, Targets
 from kapstan.apiserver.admission.refusal import refused
 from kapstan.apiserver.storage.interface import Storage
 from kapstan.machinery import codec
@@ -22,12 +22,7 @@ Object = dict[str, Any]
 class DefaultTolerationSeconds(Plugin):
     """Pods tolerate a node that is not ready or unreachable for five minutes."""
 
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        return (
-            attributes.kind.gvr.group_resource == _PODS
-            and not attributes.subresource
-            and attributes.operation in ("CREATE", "UPDATE")
-        )
+    targets = Targets(("CREATE", "UPDATE"), (_PODS,))
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         assert attributes.object is not None
@@ -49,16 +44,10 @@ def _tolerates(toleration: Object, taint: str) -> bool:
 class Priority(Plugin):
     """Pods get the priority of their class; at most one class is the default."""
 
+    targets = Targets(("CREATE", "UPDATE"), (_PODS, _CLASSES))
+
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        resource = attributes.kind.gvr.group_resource
-        return (
-            resource in (_PODS, _CLASSES)
-            and not attributes.subresource
-            and attributes.operation in ("CREATE", "UPDATE")
-        )
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         if attributes.kind.gvr.group_resource != _PODS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
+from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin, Targets
 from kapstan.apiserver.admission.refusal import refused
 from kapstan.apiserver.storage.interface import Storage
 from kapstan.machinery import codec
@@ -23,15 +23,10 @@ Object = dict[str, Any]
 class RuntimeClassAdmission(Plugin):
     """A pod's class must be there; the pod gets its overhead, its node selector and its tolerations."""
 
+    targets = Targets(("CREATE",), (_PODS,))
+
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        return (
-            attributes.operation == "CREATE"
-            and attributes.kind.gvr.group_resource == _PODS
-            and not attributes.subresource
-        )
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         assert attributes.object is not None

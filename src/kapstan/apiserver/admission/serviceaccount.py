@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
+from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin, Targets
 from kapstan.apiserver.admission.refusal import refused
 from kapstan.apiserver.authz.podrefs import MIRROR, pod_references
 from kapstan.apiserver.storage.interface import Event, Storage
@@ -28,16 +28,11 @@ Object = dict[str, Any]
 class ServiceAccountAdmission(Plugin):
     """Gives pods their account and its token."""
 
+    targets = Targets(("CREATE",), (_PODS,))
+
     def __init__(self, storage: Storage, *, patience: float = _PATIENCE) -> None:
         self._storage = storage
         self._patience = patience
-
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        return (
-            attributes.operation == "CREATE"
-            and attributes.kind.gvr.group_resource == _PODS
-            and not attributes.subresource
-        )
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         pod = attributes.object

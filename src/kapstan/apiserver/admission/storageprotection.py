@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
+from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin, Targets
 from kapstan.machinery.gvk import GroupResource
 
 __all__ = ("CLAIMS", "CLASSES", "FINALIZERS", "VOLUMES", "StorageObjectInUseProtection")
@@ -25,12 +25,7 @@ FINALIZERS: Mapping[GroupResource, str] = {
 class StorageObjectInUseProtection(Plugin):
     """Every new one gets its finalizer."""
 
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        return (
-            attributes.operation == "CREATE"
-            and attributes.kind.gvr.group_resource in FINALIZERS
-            and not attributes.subresource
-        )
+    targets = Targets(("CREATE",), tuple(FINALIZERS))
 
     async def admit(self, attributes: AdmissionAttributes) -> None:
         assert attributes.object is not None

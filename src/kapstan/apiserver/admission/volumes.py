@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin
+from kapstan.apiserver.admission.interface import AdmissionAttributes, Plugin, Targets
 from kapstan.apiserver.admission.refusal import refused
 from kapstan.apiserver.storage.interface import Storage
 from kapstan.machinery import codec
@@ -23,15 +23,10 @@ Object = dict[str, Any]
 class PersistentVolumeClaimResize(Plugin):
     """Only bound claims grow, and only those of a storage class that allows it."""
 
+    targets = Targets(("UPDATE",), (_CLAIMS,))
+
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-
-    def handles(self, attributes: AdmissionAttributes) -> bool:
-        return (
-            attributes.operation == "UPDATE"
-            and attributes.kind.gvr.group_resource == _CLAIMS
-            and not attributes.subresource
-        )
 
     async def validate(self, attributes: AdmissionAttributes) -> None:
         claim, old = attributes.object, attributes.old

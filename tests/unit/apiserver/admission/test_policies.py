@@ -231,3 +231,23 @@ async def test_custom_kinds_are_seen_in_the_version_that_rules_name(cluster: Clu
     await change(cluster, "p", "Object{seen: object.apiVersion}", matchConstraints=constraints)
     created = await cluster.create("example.com/v2", "Widget", "w", "default")
     assert (created["apiVersion"], created["seen"]) == ("example.com/v2", "example.com/v1")
+
+
+# --- Disabled ---
+
+
+async def test_policies_that_are_disabled_are_not_asked(cluster: Cluster) -> None:
+    await refuse(cluster, "p", "false")
+    await change(cluster, "m", "Object{data: {'x': 'changed'}}")
+    assert cluster.admission.disable(["MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"]) == []
+    assert (await config_map(cluster, x="given"))["data"] == {"x": "given"}
+
+
+async def test_webhooks_that_are_disabled_are_not_called_and_the_others_are(
+    cluster: Cluster, webhooks: WebhookServer
+) -> None:
+    await cluster.webhook(True, "m", webhooks.hook("mutating"))
+    await cluster.webhook(False, "v", webhooks.hook("validating"))
+    assert cluster.admission.disable(["MutatingAdmissionWebhook", "NoSuchPlugin"]) == ["NoSuchPlugin"]
+    await config_map(cluster)
+    assert webhooks.called == ["validating"]
