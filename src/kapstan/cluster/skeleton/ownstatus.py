@@ -11,7 +11,7 @@ from kapstan.runtime.predicate import predicate
 
 __all__ = ("beyond_own_status", "wrote_status")
 
-_MOST = 100_000  # of writes that nobody has heard of yet
+_MOST = 10_000  # of writes that nobody has heard of yet: far more than are ever on their way
 _written: dict[str, tuple[str, str]] = {}  # by uid: the resourceVersions before and after
 
 
@@ -19,15 +19,18 @@ def wrote_status(uid: str, before: str, after: str) -> None:
     """A reconcile has written the status of its object."""
     if before == after:
         return  # nothing came of it: what is told of next with that version is told for another reason
-    if len(_written) >= _MOST:
-        _written.clear()
+    _written.pop(uid, None)  # what is written last comes last
     _written[uid] = before, after
+    if len(_written) > _MOST:
+        del _written[next(iter(_written))]  # of an object that is gone, or whose controller does not ask
 
 
 @predicate
 def beyond_own_status(change: Change) -> bool:
     """Anything but the status that a reconcile of the object has written itself. Deletions go on by every step."""
     old, new = change.old, change.new
+    if new is None and old is not None:
+        _written.pop(old.uid, None)
     if old is None or new is None or new.deleting:
         return True
     if _written.get(new.uid) != (old.resource_version, new.resource_version):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kapstan.cluster.api.core import Machine
+from kapstan.cluster.skeleton import ownstatus
 from kapstan.cluster.skeleton.ownstatus import beyond_own_status, wrote_status
 from kapstan.machinery.codec import encode
 from kapstan.runtime.change import Change
@@ -37,6 +38,20 @@ def test_what_comes_goes_or_is_being_deleted_is_not() -> None:
     assert wakes(None, machine("2"))
     assert wakes(machine("2"), None)
     assert wakes(machine("1"), machine("2", deleting=True))
+
+
+def test_nothing_is_remembered_of_what_is_gone() -> None:
+    wrote_status("uid", "1", "2")
+    assert wakes(machine("1"), None)
+    assert wakes(machine("1"), machine("2"))
+
+
+def test_of_many_writes_that_nobody_hears_of_the_latest_are_remembered() -> None:
+    for number in range(20_000):
+        wrote_status(f"uid-{number}", "1", "2")
+    wrote_status("uid", "1", "2")
+    assert len(ownstatus._written) <= 10_000
+    assert not wakes(machine("1"), machine("2"))
 
 
 def test_a_write_that_changes_nothing_holds_nothing_back() -> None:

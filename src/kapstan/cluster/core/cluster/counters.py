@@ -10,10 +10,9 @@ from collections.abc import Collection, Iterable
 from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, MachinePool, MachineSet
 from kapstan.cluster.api.core.cluster import ReplicaCounts
 from kapstan.cluster.contract.objects import ControlPlane
-from kapstan.cluster.core.cluster.descendants import Descendants
+from kapstan.cluster.core.cluster.descendants import Descendants, is_standalone
 from kapstan.cluster.core.versions import counted, total
 from kapstan.cluster.skeleton.conditions import ConditionType, true_on
-from kapstan.machinery.owners import has_owner
 
 __all__ = ("of_control_plane", "of_group", "of_machines", "of_workers", "summed")
 
@@ -31,9 +30,9 @@ def of_control_plane(provider: ControlPlane) -> ReplicaCounts:
 
 
 def of_workers(cluster: Cluster, descendants: Descendants) -> ReplicaCounts:
-    """Deployments and pools, and the sets and machines that the cluster owns itself."""
-    standalone = [machine for machine in descendants.workers_outside_pools if has_owner(cluster, machine)]
-    sets = [machine_set for machine_set in descendants.sets if has_owner(cluster, machine_set)]
+    """Deployments and pools, and the sets and machines that are part of nothing but the cluster."""
+    standalone = [machine for machine in descendants.workers_outside_pools if is_standalone(machine, cluster)]
+    sets = [machine_set for machine_set in descendants.sets if is_standalone(machine_set, cluster)]
     groups: list[MachinePool | MachineDeployment | MachineSet] = [*descendants.pools, *descendants.deployments, *sets]
     return summed([*map(of_group, groups), of_machines(standalone)])
 

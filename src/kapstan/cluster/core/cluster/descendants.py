@@ -14,7 +14,7 @@ from kapstan.machinery.model import Resource
 from kapstan.machinery.owners import has_owner
 from kapstan.runtime.cachedclient import CachedClient
 
-__all__ = ("Descendants", "list_descendants", "machines_left")
+__all__ = ("Descendants", "is_standalone", "list_descendants", "machines_left")
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,11 @@ class Descendants:
         if cluster.spec.control_plane_ref is None:
             groups = {"Control plane Machines": self.control_plane, **groups}
         return [f"{words}: {shortened(obj.name for obj in group)}" for words, group in groups.items() if group]
+
+
+def is_standalone(obj: MachineSet | Machine, cluster: Cluster) -> bool:
+    """Whether it belongs to the cluster and to nothing else. What was adopted since is its adopter's to count."""
+    return has_owner(cluster, obj) and obj.controller_ref() is None
 
 
 async def list_descendants(client: CachedClient, cluster: Cluster) -> Descendants:

@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.contract.objects import ControlPlane
-from kapstan.cluster.core.cluster.descendants import Descendants
+from kapstan.cluster.core.cluster.descendants import Descendants, is_standalone
 from kapstan.cluster.core.external import Referenced
 from kapstan.cluster.core.machines import machines_ready, machines_up_to_date, remediating
 from kapstan.cluster.skeleton.conditions import Conditioned, ConditionType, false, true, unknown
 from kapstan.cluster.skeleton.merging import Reasons, Reported, aggregate, report
 from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.machinery.meta import Condition
-from kapstan.machinery.owners import has_owner
 
 __all__ = ("conditions", "not_listed", "progress", "workers_available")
 
@@ -91,7 +90,7 @@ def progress(
     reasons, with_sets = _PROGRESS[type]
     parts: list[Conditioned] = [*descendants.deployments]
     if with_sets:
-        parts += [machine_set for machine_set in descendants.sets if has_owner(cluster, machine_set)]
+        parts += [machine_set for machine_set in descendants.sets if is_standalone(machine_set, cluster)]
     reported = [*_of_provider(control_plane, type), *report(parts, type)]
     if not reported:
         return false(type, reasons.info)

@@ -1,7 +1,8 @@
 """Departures: machines that are being deleted, and what of their workload cluster is watched until they are gone.
 
-While a node is drained its pods are followed, and budgets if they stand in the way; while volumes are detached, the
-attachments of the cluster. Each change wakes the machine. All is forgotten with the machine.
+While a node is drained its pods are followed, and if budgets stand in the way those of the cluster, once for all of its
+machines; while volumes are detached, the attachments of the cluster. Each change wakes the machine. All is forgotten
+with the machine.
 """
 
 from __future__ import annotations
@@ -26,9 +27,16 @@ class _Departure:
 
     def __init__(self) -> None:
         self.pods: Follower | None = None
-        self.budgets: Follower | None = None
         self.daemon_sets: set[ObjectKey] = set()  # that are known to exist
         self.node_deletion: float | None = None  # when it was first tried
+
+
+class _Refused:
+    """The machines of a cluster whose pods may not leave, and the budgets that say so."""
+
+    def __init__(self) -> None:
+        self.machines: set[ObjectKey] = set()
+        self.budgets: Follower | None = None
 
 
 class Departures:
@@ -37,6 +45,7 @@ class Departures:
     def __init__(self) -> None:
         self.channel = Channel()  # wakes machines
         self._departures: dict[ObjectKey, _Departure] = {}
+        self._refused: dict[ObjectKey, _Refused] = {}  # by cluster
         self._waiting: dict[tuple[ObjectKey, str], ObjectKey] = {}  # machines, by the node whose volumes they wait for
         self._heard: WeakSet[Connection] = WeakSet()
 
@@ -63,19 +72,27 @@ class Departures:
 
     def follow_budgets(self, connection: Connection, machine: ObjectKey) -> None:
         """A pod may not leave at present: when a PodDisruptionBudget changes, the machine is woken."""
-        departure = self._departures.setdefault(machine, _Departure())
-        if departure.budgets is None or not departure.budgets.open:
-            departure.budgets = connection.follow(PodDisruptionBudget, Scope(), lambda: self.channel.send(machine))
+        refused = self._refused.setdefault(connection.cluster, _Refused())
+        refused.machines.add(machine)
+        if refused.budgets is None or not refused.budgets.open:
+            refused.budgets = connection.follow(PodDisruptionBudget, Scope(), lambda: self._ask_again(refused))
+
+    def _ask_again(self, refused: _Refused) -> None:
+        for machine in refused.machines:
+            self.channel.send(machine)
 
     def drained(self, machine: ObjectKey) -> None:
         """Nothing is to leave any more."""
         departure = self._departures.get(machine)
-        if departure is None:
-            return
-        for follower in (departure.pods, departure.budgets):
-            if follower is not None:
-                follower.close()
-        departure.pods = departure.budgets = None
+        if departure is not None and departure.pods is not None:
+            departure.pods.close()
+            departure.pods = None
+        for cluster, refused in list(self._refused.items()):
+            refused.machines.discard(machine)
+            if not refused.machines:
+                if refused.budgets is not None:
+                    refused.budgets.close()
+                del self._refused[cluster]
 
     # --- Volumes ----------------------------------------------------------------------------------------------------
 
