@@ -119,6 +119,7 @@ def _container(pod: Pod, container: Container, moment: _Moment) -> ContainerStat
     return ContainerStatus(
         name=container.name,
         state=moment.state,
+        last_state=ContainerState(),  # as API servers write it: what differs from what they say is written again
         ready=moment.ready,
         restart_count=moment.restarts,
         image=container.image or "",
