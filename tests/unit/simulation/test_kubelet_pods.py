@@ -54,7 +54,9 @@ def test_what_an_api_server_makes_of_it_is_not_written_again() -> None:
     one = pod(spec={"initContainers": [{"name": "first", "image": "i"}]})
     one.status = after(one, 0, Timing()).status
     stored = to_builtins(one)
-    typed.shape(typed.struct_of(POD), stored)
+    shape = typed.struct_of(POD)
+    assert shape is not None
+    typed.shape(shape, stored)
     known = convert(stored, Pod)
     assert to_builtins(after(known, 100, Timing()).status) == to_builtins(known.status)
 
