@@ -29,7 +29,7 @@ from kapstan.cluster.api.core.common import ContractReference
 from kapstan.cluster.core.controllers import SCOPES, add_controllers
 from kapstan.cluster.remote.clustercache import ClusterCache
 from kapstan.k8s.core_v1 import Node, NodeCondition, NodeSpec, NodeStatus, NodeSystemInfo, Secret, Taint
-from kapstan.machinery.codec import to_yaml
+from kapstan.machinery.codec import load_yaml, to_yaml
 from kapstan.machinery.conditions import find
 from kapstan.machinery.markers import PreserveUnknown
 from kapstan.machinery.meta import Condition, ObjectMeta
@@ -138,6 +138,19 @@ class World:
         await self.client.create(
             Secret(metadata=metadata, data={"value": to_yaml(workload.server.kubeconfig()).encode()})
         )
+
+    async def moved(self, server: str, cluster: str = "c") -> None:
+        """Have the kubeconfig name another place, and the connection end."""
+        assert self.clusters is not None
+        secret = await self.client.get(Secret, f"{cluster}-kubeconfig", self.namespace)
+        (kubeconfig,) = load_yaml(secret.data["value"])
+        kubeconfig["clusters"][0]["cluster"]["server"] = server
+        ended = asyncio.Event()
+        unlisten = self.clusters.listen(lambda changed: ended.set())
+        async with self.client.edit(secret) as draft:
+            draft.data["value"] = to_yaml(kubeconfig).encode()
+        await ended.wait()
+        unlisten()
 
 
 def ref(kind: type[Resource], name: str) -> ContractReference:

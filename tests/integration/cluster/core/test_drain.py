@@ -199,6 +199,20 @@ async def test_drain_and_detachment_are_given_up_when_their_time_is_over(
     assert await machine.stays("app")
 
 
+async def test_a_cluster_that_cannot_be_reached_is_waited_for_as_long_as_a_drain_may_take(
+    world: World, workload: Environment, cluster: Cluster
+) -> None:
+    machine = await leaving(
+        world, workload, nodeDrainTimeoutSeconds=3, nodeVolumeDetachTimeoutSeconds=1, nodeDeletionTimeoutSeconds=1
+    )
+    await world.moved("https://127.0.0.1:1")
+    await machine.delete()
+    await machine.waits("DrainingNode", "Waiting: there is no connection to the workload cluster")
+    await world.env.gone(Machine, "m", world.namespace)
+    assert await world.client.find(GenericMachine, "m", world.namespace) is None
+    assert await workload.client.find(Node, machine.node) is not None, "nobody could reach it"
+
+
 async def test_pods_of_an_unreachable_node_are_not_waited_for(
     world: World, workload: Environment, cluster: Cluster
 ) -> None:

@@ -17,6 +17,7 @@ from kapstan.cluster.core.machine.drain import drain_node
 from kapstan.cluster.core.machine.scope import Scope
 from kapstan.cluster.core.machine.volumes import detach_volumes
 from kapstan.cluster.remote.connection import Connection
+from kapstan.cluster.remote.health import NotConnected
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.k8s.core_v1 import Node
@@ -188,9 +189,14 @@ def _computer_stays(scope: Scope) -> bool:
 async def _on_workload(
     scope: Scope, reason: str, step: Callable[[Connection], Awaitable[Stage | None]]
 ) -> Stage | None:
-    """Do something in the workload cluster. If that fails, it is said where people look, and tried again."""
+    """Do something in the workload cluster. If that fails, it is said where people look, and tried again; while there
+    is no connection, it is waited for."""
     try:
-        return await step(scope.clusters.connection(scope.cluster.key))
+        connection = scope.clusters.connection(scope.cluster.key)
+    except NotConnected as error:
+        return Stage(reason, f"Waiting: {error}")
+    try:
+        return await step(connection)
     except KapstanError as error:
         scope.stage = Stage(reason, f"This failed, and is tried again: {error}")
         raise

@@ -83,8 +83,9 @@ def _ranges(ranges: NetworkRanges | None, path: Path) -> Iterator[FieldError]:
 
 
 def _is_range(block: str) -> bool:
+    """Python takes a mask for the length of a prefix, too; Kubernetes does not."""
     try:
-        return "/" in block and bool(ipaddress.ip_network(block, strict=False))
+        return block.rpartition("/")[2].isdecimal() and bool(ipaddress.ip_network(block, strict=False))
     except ValueError:
         return False
 

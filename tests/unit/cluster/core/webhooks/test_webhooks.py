@@ -51,13 +51,15 @@ def a_machine(labels: dict[str, str] | None = None, **spec: Any) -> Machine:
                 infrastructureRef=REF,
                 clusterNetwork={
                     "pods": {"cidrBlocks": ["10.0.0.0/8", "10.0.0.0"]},
-                    "services": {"cidrBlocks": ["x/8"]},
+                    "services": {"cidrBlocks": ["x/8", "10.96.0.0/255.240.0.0"]},
                 },
             ),
             None,
             [
                 'spec.clusterNetwork.pods.cidrBlocks[1]: Invalid value: "10.0.0.0": invalid CIDR address: 10.0.0.0',
                 'spec.clusterNetwork.services.cidrBlocks[0]: Invalid value: "x/8": invalid CIDR address: x/8',
+                'spec.clusterNetwork.services.cidrBlocks[1]: Invalid value: "10.96.0.0/255.240.0.0": '
+                "invalid CIDR address: 10.96.0.0/255.240.0.0",
             ],
             id="ranges that are none",
         ),
