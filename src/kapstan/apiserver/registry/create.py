@@ -67,7 +67,7 @@ async def prepare_new(request: Request, obj: Object) -> None:
         metadata["name"] = generate_name(metadata["generateName"])
     ensure_namespace(request, metadata)
     strategy.prepare_for_create(request, obj)
-    if errors := validate_create(request, obj):
+    if errors := await validate_create(request, obj):
         raise invalid(request.kind.storage.gvk.group_kind, metadata.get("name") or "", errors)
     for text in strategy.warnings(request, obj, None):
         request.warn(text)

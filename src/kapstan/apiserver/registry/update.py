@@ -117,7 +117,7 @@ async def _update(
     keep_generation(metadata, old_metadata)
     strategy.prepare_for_update(request, obj, old)
     keep_system_fields(metadata, old_metadata)
-    if errors := validate_update(request, obj, old):
+    if errors := await validate_update(request, obj, old):
         raise invalid(kind.storage.gvk.group_kind, metadata.get("name") or "", errors)
     for text in strategy.warnings(request, obj, old):
         request.warn(text)

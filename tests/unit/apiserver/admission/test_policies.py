@@ -9,7 +9,7 @@ import pytest
 
 from kapstan.apiserver.admission.expressions import Budget, OutOfBudget, compile_expression
 from kapstan.apiserver.admission.policy import definition, validating
-from kapstan.apiserver.admission.policy.activation import Evaluator
+from kapstan.apiserver.admission.policy.activation import Evaluator, Variables
 from kapstan.apiserver.admission.policy.compiler import PolicyCompiler
 from kapstan.apiserver.schema.cel.environment import Environment
 from kapstan.apiserver.schema.cel.values import EvaluationError
@@ -145,6 +145,42 @@ async def test_others_have_their_turn_after_what_took_long() -> None:
         expression = compile_expression(Environment({}), f"lists.range({size}).all(x, x >= 0)", "bool")
         assert await evaluator.evaluate(expression) is True
         assert turns == ([] if size == "10" else ["10", "20000"])
+
+
+async def test_others_have_their_turns_while_variables_are_worked_out(cluster: Cluster) -> None:
+    """What is found, and what it costs, is what it would be without them."""
+    long = "lists.range(10000).all(x, x >= 0)"
+    names = [f"v{number}" for number in range(5)]
+    variables = [{"name": name, "expression": long} for name in names]
+    await refuse(cluster, "p", " && ".join(f"!variables.{name}" for name in names), variables=variables)
+    await refuse(cluster, "q", " && ".join(f"variables.{name}" for name in names), variables=variables)
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    counting = asyncio.create_task(count())
+    with pytest.raises(Invalid, match="'p' with binding"):
+        await config_map(cluster)
+    counting.cancel()
+    assert turns > 10
+
+
+async def test_what_is_begun_anew_is_paid_once() -> None:
+    compiler = PolicyCompiler()
+    variables = {name: compiler.variable(name, "lists.range(10000).all(x, x >= 0)") for name in "ab"}
+    evaluator = Evaluator({}, variables, 10_000_000)
+    both = compiler.condition("variables.a && variables.b")
+    plain = Budget(10_000_000, Variables(variables, {}, 10_000_000))
+    assert await evaluator.evaluate(both) is True
+    assert plain.evaluate(both, {"variables": plain._spender}) is True
+    assert evaluator.budget.left == plain.left
+    left = evaluator.budget.left
+    assert await evaluator.evaluate(both) is True
+    assert left - evaluator.budget.left < 100, "variables are known by now"
 
 
 async def test_no_variable_is_evaluated_beyond_the_budget() -> None:

@@ -16,6 +16,7 @@ from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.registry.objects import decode
 from kapstan.apiserver.schema.cel.costs import Meter
 from kapstan.apiserver.schema.cel.evaluate import PER_CALL_LIMIT
+from kapstan.apiserver.schema.cel.pacing import SLICE, unhurried
 from kapstan.apiserver.schema.cel.values import EvaluationError, MapValue
 from kapstan.machinery.golang import quote
 from kapstan.machinery.gvk import GroupResource
@@ -23,7 +24,6 @@ from kapstan.machinery.gvk import GroupResource
 __all__ = ("Activation", "Variables", "namespace_object")
 
 BUDGET = 10_000_000
-_LONG = 25_000  # what takes some ten milliseconds
 _NAMESPACES = GroupResource("", "namespaces")
 
 Object = dict[str, Any]
@@ -42,6 +42,15 @@ class Variables(MapValue):
         self._values: dict[str, Any] = {}
         self._failures: dict[str, str] = {}
         self._cost = 0
+
+    def state(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """What is known of them so far."""
+        return self._values, self._failures
+
+    def reset(self, state: tuple[Mapping[str, Any], Mapping[str, str]]) -> None:
+        """Know what was known then, and no more."""
+        values, failures = state
+        self._values, self._failures, self._cost = dict(values), dict(failures), 0
 
     def spent(self) -> int:
         cost, self._cost = self._cost, 0
@@ -115,12 +124,14 @@ class Activation:
         """For the policy's own expressions."""
         return Evaluator(self._bindings, self._variables, BUDGET)
 
-    def matches(self, conditions: tuple[Compiled, ...]) -> bool:
+    async def matches(self, conditions: tuple[Compiled, ...]) -> bool:
         """Whether the match conditions hold, which do not see the namespace. ExpressionFailed, OutOfBudget."""
-        if not conditions:
-            return True
-        evaluator = Evaluator(self._bindings | {"namespaceObject": None}, self._variables, CONDITIONS_BUDGET)
-        return holds(conditions, evaluator.bindings, evaluator.budget)
+
+        def work() -> bool:
+            evaluator = Evaluator(self._bindings | {"namespaceObject": None}, self._variables, CONDITIONS_BUDGET)
+            return holds(conditions, evaluator.bindings, evaluator.budget)
+
+        return not conditions or await unhurried(work)
 
 
 class Evaluator:
@@ -128,16 +139,25 @@ class Evaluator:
 
     def __init__(self, bindings: Object, variables: Mapping[str, Compiled], budget: int) -> None:
         self.bindings = dict(bindings)
-        shared = self.bindings["variables"] = Variables(variables, self.bindings, budget)
-        self.budget = Budget(budget, shared)
+        self._variables = self.bindings["variables"] = Variables(variables, self.bindings, budget)
+        self.budget = Budget(budget, self._variables)
+        self._spent = 0  # since others had their turn
 
     async def evaluate(self, compiled: Compiled) -> Any:
-        """The value. ExpressionFailed, OutOfBudget. After what took long, other requests have their turn."""
-        before = self.budget.left
-        try:
+        """The value. ExpressionFailed, OutOfBudget. Others have their turns during and after what takes long."""
+        left, known = self.budget.left, self._variables.state()
+
+        def work() -> Any:
+            self.budget.left = left
+            self._variables.reset(known)
             return self.budget.evaluate(compiled, self.bindings)
+
+        try:
+            return await unhurried(work)
         finally:
-            if before - self.budget.left > _LONG:
+            self._spent += left - self.budget.left
+            if self._spent >= SLICE:
+                self._spent = 0
                 await asyncio.sleep(0)
 
 

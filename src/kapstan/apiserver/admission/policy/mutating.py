@@ -178,8 +178,10 @@ class PolicyMutation:
         mutator = policy.evaluator
         before, _ = await changing.seen_by(kind)
         try:
-            if mutator.conditions and not (await self._activation(invocation, changing)).matches(mutator.conditions):
-                return False
+            if mutator.conditions:
+                activation = await self._activation(invocation, changing)
+                if not await activation.matches(mutator.conditions):
+                    return False
         except (ExpressionFailed, OutOfBudget) as error:
             _deny(denials, policy, binding, str(error), "Invalid")
             return False

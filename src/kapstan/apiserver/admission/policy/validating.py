@@ -107,7 +107,7 @@ class Validator:
     async def verdict(self, activation: Activation) -> Verdict:
         """What the policy has against the write; what cannot be evaluated counts, unless failures are ignored."""
         try:
-            if not activation.matches(self.conditions):
+            if not await activation.matches(self.conditions):
                 return Verdict([], [])
             denials = await self._found(activation.evaluator())
             return Verdict(denials, await self._unfit_annotations(activation.evaluator()))

@@ -27,6 +27,7 @@ from kapstan.apiserver.admission.webhook.review import described
 from kapstan.apiserver.authz.interface import Authorizer, forbidden_object
 from kapstan.apiserver.schema.cel import types
 from kapstan.apiserver.schema.cel.environment import Environment
+from kapstan.apiserver.schema.cel.pacing import unhurried
 
 __all__ = ("Conditions", "compile_condition")
 
@@ -48,7 +49,7 @@ class Conditions:
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
 
-    def hold(
+    async def hold(
         self,
         hook: Hook,
         attributes: AdmissionAttributes,
@@ -67,7 +68,7 @@ class Conditions:
         }
         compiled = [compile_condition(condition.expression) for condition in hook.conditions]
         try:
-            return holds(compiled, bindings, Budget(CONDITIONS_BUDGET))
+            return await unhurried(lambda: holds(compiled, bindings, Budget(CONDITIONS_BUDGET)))
         except (ExpressionFailed, OutOfBudget) as error:
             if hook.ignores_failure:
                 return False

@@ -70,7 +70,7 @@ class Mutation:
         if not self._reinvocation.calls(hook.uid) or not self._webhooks.matcher.selects(hook, attributes):
             return
         obj, old = await versions.seen_by(invocation.kind)
-        if not self._webhooks.conditions.hold(hook, attributes, invocation, obj, old):
+        if not await self._webhooks.conditions.hold(hook, attributes, invocation, obj, old):
             return
         try:
             response = await self._webhooks.dispatcher.ask(attributes, invocation, obj, old, mutating=True)

@@ -42,7 +42,7 @@ class ValidatingWebhooks:
         if not self._matcher.selects(invocation.hook, attributes):
             return False
         obj, old = await seen.by(invocation.kind)
-        return self._conditions.hold(invocation.hook, attributes, invocation, obj, old)
+        return await self._conditions.hold(invocation.hook, attributes, invocation, obj, old)
 
     async def _ask(
         self, attributes: AdmissionAttributes, invocation: Invocation, seen: Pair, refusals: list[APIError]

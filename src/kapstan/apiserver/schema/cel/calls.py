@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.schema.cel import types
 from kapstan.apiserver.schema.cel.ast import Call, Expr, ListExpr, Literal
+from kapstan.apiserver.schema.cel.costs import AUTHORIZATION
 from kapstan.apiserver.schema.cel.declarations import Overload
 from kapstan.apiserver.schema.cel.fields import optional_field
 from kapstan.apiserver.schema.cel.library.optionals import optional_index
@@ -81,6 +82,17 @@ def charged(implementation: Callable[..., Any], args: list[Run], charge: Callabl
         given = [arg(frame) for arg in args]
         result = implementation(*given)
         frame[0].charge(charge(*given, result))
+        return result
+
+    return run
+
+
+def authorization(implementation: Callable[..., Any], args: list[Run]) -> Run:
+    """A call that would ask somebody else: it costs much, and takes little."""
+
+    def run(frame: Frame) -> Any:
+        result = implementation(*[arg(frame) for arg in args])
+        frame[0].charge_elsewhere(AUTHORIZATION)
         return result
 
     return run

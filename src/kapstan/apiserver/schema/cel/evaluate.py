@@ -21,7 +21,14 @@ from kapstan.apiserver.schema.cel.ast import (
     Select,
     StructExpr,
 )
-from kapstan.apiserver.schema.cel.calls import SPECIAL, InstantiationError, charged, dispatcher, invocation
+from kapstan.apiserver.schema.cel.calls import (
+    SPECIAL,
+    InstantiationError,
+    authorization,
+    charged,
+    dispatcher,
+    invocation,
+)
 from kapstan.apiserver.schema.cel.costs import Meter, call_charge, static_cost
 from kapstan.apiserver.schema.cel.fields import has_field, optional_field, select, struct_select
 from kapstan.apiserver.schema.cel.loops import LOOPS
@@ -55,11 +62,15 @@ class Program:
         frame: Frame = [None] * self._size
         frame[0] = meter = meter or Meter(PER_CALL_LIMIT)
         meter.charge(self._cost)
+        meter.pause()
         for name, value in bindings.items():
             slot = self._slots.get(name)
             if slot is not None:
                 frame[slot] = value
-        return self._run(frame)
+        try:
+            return self._run(frame)
+        finally:
+            meter.end()
 
 
 class Compiler:
@@ -156,6 +167,8 @@ class Compiler:
         overloads = expr.overloads
         precise = len(overloads) == 1 and not any(node.type.is_dyn for node in nodes)
         implementation = overloads[0].run if precise else dispatcher(expr.function, overloads)
+        if expr.function == "check":
+            return authorization(implementation, args)
         charge = call_charge(expr)
         return invocation(implementation, args) if charge is None else charged(implementation, args, charge)
 
