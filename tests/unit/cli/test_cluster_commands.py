@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from kapstan.cli import main
-from kapstan.cli.cluster.drawing import age, draw
+from kapstan.cli.cluster.drawing import age, draw, listed, show
 from kapstan.cluster.management.tree import Part
 from kapstan.machinery.meta import Condition, ConditionStatus
 
@@ -107,6 +107,25 @@ def test_a_terminal_gets_colours_and_a_pipe_none(capsys: pytest.CaptureFixture[s
     draw(Console(file=screen, force_terminal=True, color_system="standard", width=200), part("Cluster", "c"))
     assert "\x1b[32mReady: True" in screen.getvalue()
     assert "\x1b" not in drawn(capsys, part("Cluster", "c"))
+
+
+@pytest.mark.parametrize("width", [20, 60, 100])
+def test_a_narrow_terminal_cuts_the_last_column_only(width: int) -> None:
+    """Which cluster it is, and how it is, can always be read."""
+    screen = io.StringIO()
+    table = listed("NAMESPACE", "NAME", "AVAILABLE", "WAITING FOR")
+    table.add_row("default", "a-cluster-with-a-name", "no", "something " * 20)
+    show(Console(file=screen, force_terminal=True, color_system=None, width=width), table)
+    heading, row = screen.getvalue().splitlines()
+    assert heading.split() == ["NAMESPACE", "NAME", "AVAILABLE", "WAITING", "FOR"]
+    assert row.startswith("default     a-cluster-with-a-name   no          something")
+    assert row.rstrip().endswith("…") and len(row) <= max(width, 63)
+
+
+def test_what_is_told_below_a_heading_stands_behind_it(capsys: pytest.CaptureFixture[str]) -> None:
+    message = "* WorkersAvailable:\n  * MachineDeployment a: 0 of 1\n* ControlPlaneAvailable: no"
+    output = drawn(capsys, part("Cluster", "c", "False", message))
+    assert "Cluster/c: WorkersAvailable: MachineDeployment a: 0 of 1; ControlPlaneAvailable: no\n" in output
 
 
 @pytest.mark.parametrize(("seconds", "word"), [(5, "5s"), (119, "119s"), (120, "2m"), (7200, "2h"), (172_800, "2d")])

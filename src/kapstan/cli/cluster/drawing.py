@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import click
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -18,12 +19,14 @@ _COLOURS = {"True": "green", "False": "red", "Unknown": "yellow"}
 # So many objects that are alike in a row become one line.
 _MANY = 5
 _LIMIT = 20  # lines of what is waited for
+_ENDLESS = 10_000
+_LEAST = 12  # what is left of the last column in the narrowest terminal
 
 
 def console() -> Console:
     """Standard output. A pipe gets lines as long as they are."""
     found = Console(highlight=False, soft_wrap=False)
-    return found if found.is_terminal else Console(highlight=False, width=10_000)
+    return found if found.is_terminal else Console(highlight=False, width=_ENDLESS)
 
 
 def draw(out: Console, tree: Part) -> None:
@@ -43,14 +46,28 @@ def draw(out: Console, tree: Part) -> None:
 
 
 def show(out: Console, table: Table) -> None:
-    """Print a table; a pipe gets no blanks at the ends of lines."""
+    """Print a table; a pipe gets no blanks at the ends of lines.
+
+    Where a terminal is too narrow the last column is cut. All others stay whole, if need be beyond the edge: names and
+    states must be readable.
+    """
     if out.is_terminal:
-        out.print(table)
+        _fit(out, table)
+        out.print(table, crop=False)
         return
     with out.capture() as text:
         out.print(table)
     for line in text.get().splitlines():
         click.echo(line.rstrip())
+
+
+def _fit(out: Console, table: Table) -> None:
+    """Give the last column what the others leave, which left to itself rich takes from all of them alike."""
+    last, endless = table.columns[-1], out.options.update(max_width=_ENDLESS)
+    last.max_width = _LEAST
+    least = Measurement.get(out, endless, table).maximum
+    last.max_width = max(_LEAST, _LEAST + out.width - least)
+    out.width = max(out.width, least)
 
 
 def listed(*columns: str) -> Table:

@@ -179,4 +179,5 @@ def waiting_for(tree: Part) -> Iterator[tuple[Part, str]]:
 def explained(condition: Condition) -> str:
     """Why a condition is as it is, in one line."""
     lines = [line.strip().removeprefix("* ") for line in condition.message.splitlines()]
-    return "; ".join(line for line in lines if line) or condition.reason
+    told = "; ".join(line for line in lines if line)
+    return told.replace(":; ", ": ") or condition.reason  # a line that ends so is a heading
