@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kapstan.apiserver.admission.webhook.conditions import _Memory
 from kapstan.apiserver.registry import verbs
 from kapstan.apiserver.request import LOOPBACK, DeleteOptions, Request, UserInfo
 from kapstan.machinery.errors import APIError, Forbidden, NotFound
@@ -388,3 +389,16 @@ async def test_the_certificate_bundle_may_change(cluster: Cluster, webhooks: Web
     kind = cluster.kind("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration")
     await cluster.api.patch(kind, "w", "", {"webhooks": [hook]})
     await cluster.create("v1", "ConfigMap", "c", "default")
+
+
+def test_what_is_remembered_of_conditions_is_bounded_by_their_length() -> None:
+    memory = _Memory(100)
+    short = [f"'{number}' == 'x'" for number in range(20)]
+    kept = [memory.compiled(one, params=False) for one in short]
+    assert len(memory) == 100 // len(short[-1])
+    assert memory.compiled(short[-1], params=False) is kept[-1]
+    assert memory.compiled(short[0], params=False) is not kept[0], "forgotten, and compiled again"
+    long = f"'{'x' * 200}' == 'x'"
+    assert memory.compiled(long, params=False).program is not None
+    assert memory.compiled(short[0], params=False).program is not None
+    assert 0 < len(memory) <= 100 // len(short[0])

@@ -6,7 +6,6 @@ as false if the webhook's failurePolicy is Ignore.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from kapstan.apiserver.admission.expressions import (
@@ -37,10 +36,39 @@ _ENVIRONMENT = Environment(variables())
 _WITH_PARAMS = Environment(variables(params=types.DYN))
 
 
-@lru_cache(maxsize=1024)
+class _Memory:
+    """Expressions that were compiled, those used last; a program takes room in proportion to its text."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most  # characters
+        self._left = most
+        self._compiled: dict[tuple[str, bool], Compiled] = {}  # used last comes last
+
+    def __len__(self) -> int:
+        return len(self._compiled)
+
+    def compiled(self, expression: str, *, params: bool) -> Compiled:
+        key = expression, params
+        found = self._compiled.pop(key, None)
+        if found is None:
+            found = compile_expression(_WITH_PARAMS if params else _ENVIRONMENT, expression, "bool")
+            if len(expression) > self._most:
+                return found
+            self._left -= len(expression)
+        self._compiled[key] = found
+        while self._left < 0:
+            oldest = next(iter(self._compiled))
+            del self._compiled[oldest]
+            self._left += len(oldest[0])
+        return found
+
+
+_MEMORY = _Memory(256 << 10)
+
+
 def compile_condition(expression: str, *, params: bool = False) -> Compiled:
     """A condition; those of policies may look at parameters."""
-    return compile_expression(_WITH_PARAMS if params else _ENVIRONMENT, expression, "bool")
+    return _MEMORY.compiled(expression, params=params)
 
 
 class Conditions:
