@@ -9,6 +9,7 @@ import msgspec
 
 from kapstan.apiserver.registry.admitting import admission_attributes
 from kapstan.apiserver.registry.errors import conflict, not_found
+from kapstan.apiserver.registry.fitting import bounded_record
 from kapstan.apiserver.registry.metadata import metadata_of
 from kapstan.apiserver.registry.objects import clone, decode, encode, record, stored, view
 from kapstan.apiserver.registry.outcome import Outcome
@@ -186,7 +187,7 @@ async def _store_marked(request: Request, current: Record, obj: Object) -> Outco
     elif not request.dry_run:
         body, key = await stored(kind, obj), request.key
         written = await storage.put(
-            kind.storage.group_resource, key, current, lambda revision: record(kind, key, revision, body)
+            kind.storage.group_resource, key, current, lambda revision: bounded_record(kind, key, revision, body)
         )
         await kind.strategy.after_write(request, written)
         value = await view(kind, written)

@@ -1,6 +1,7 @@
 """Fitting: no object is stored that etcd would not take, so that what works here works on any cluster.
 
-It is better to forget who set which field than to refuse an object for that; those who apply rely on it, though.
+It is better to forget who set which field than to refuse an object for that; those who apply rely on it, though. What
+the server adds by itself, as when a deletion begins, has to fit as it is.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from kapstan.apiserver.request import Request
 from kapstan.apiserver.storage.interface import Record
 from kapstan.machinery.gvk import GroupResource
 
-__all__ = ("MAX_OBJECT", "fitting_record")
+__all__ = ("MAX_OBJECT", "bounded_record", "fitting_record")
 
 Object = dict[str, Any]
 
@@ -23,13 +24,21 @@ _DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions"
 
 
 def fitting_record(request: Request, key: str, revision: int, obj: Object) -> Record:
-    """What is written of an object in its stored version; refused if that is too large."""
+    """What is written of an object as a client wants it, in its stored version; refused if that is too large."""
     made = record(request.kind, key, revision, obj)
     if _fits(request.kind, made.value, obj):
         return made
-    if not request.applies and obj["metadata"].pop("managedFields", None):
-        return fitting_record(request, key, revision, obj)
-    raise unclassified("etcdserver: request is too large")
+    if not request.applies:
+        obj["metadata"].pop("managedFields", None)
+    return bounded_record(request.kind, key, revision, obj)
+
+
+def bounded_record(kind: ServedKind, key: str, revision: int, obj: Object) -> Record:
+    """What is written of an object in its stored version; refused if that is too large."""
+    made = record(kind, key, revision, obj)
+    if not _fits(kind, made.value, obj):
+        raise unclassified("etcdserver: request is too large")
+    return made
 
 
 def _fits(kind: ServedKind, value: bytes, obj: Object) -> bool:

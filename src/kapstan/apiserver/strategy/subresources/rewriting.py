@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.registry.errors import not_found
-from kapstan.apiserver.registry.objects import decode, record
+from kapstan.apiserver.registry.fitting import bounded_record
+from kapstan.apiserver.registry.objects import decode
 from kapstan.apiserver.storage.interface import Record, WriteConflict
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ async def rewrite(
             return obj
 
         def build(revision: int, obj: Object = obj) -> Record:
-            return record(kind, key, revision, obj)
+            return bounded_record(kind, key, revision, obj)
 
         try:
             written = await storage.put(collection, key, current, build)
