@@ -35,7 +35,8 @@ async def largest(env: Environment, namespace: str) -> str:
     fits, too_large, found = LIMIT - 4096, LIMIT, ""
     while too_large - fits > 16:
         size = (fits + too_large) // 2
-        metadata = {"name": f"jar-{size}", "namespace": namespace, "finalizers": ["example.com/keep"]}
+        name = f"jar-{size}"
+        metadata = {"name": name, "namespace": namespace, "finalizers": ["example.com/keep"]}
         document = {"apiVersion": JAR.api_version, "kind": JAR.kind, "metadata": metadata, "content": "x" * size}
         try:
             await env.client.create(document)
@@ -44,7 +45,7 @@ async def largest(env: Environment, namespace: str) -> str:
                 raise
             too_large = size
         else:
-            fits, found = size, metadata["name"]
+            fits, found = size, name
     return found
 
 
