@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from kapstan.components.arguments import ExtraArguments, arguments
+from kapstan.components.arguments import arguments
 
 __all__ = ("APIServer", "apiserver_arguments")
 
@@ -25,7 +26,7 @@ class APIServer:
     service_cidr: str = "10.96.0.0/12"
     cluster_domain: str = "cluster.local"
     disable_admission_plugins: tuple[str, ...] = ()
-    extra_arguments: ExtraArguments = ()
+    extra_arguments: Sequence[tuple[str, str]] = ()
 
     @property
     def url(self) -> str:
@@ -83,8 +84,9 @@ def _etcd(server: APIServer) -> dict[str, str | None]:
 
 
 def _cluster(server: APIServer) -> dict[str, str | None]:
+    configured = any(name.removeprefix("--") == "authorization-config" for name, _ in server.extra_arguments)
     return {
-        "authorization-mode": "Node,RBAC",
+        "authorization-mode": None if configured else "Node,RBAC",  # one says what the other does
         "enable-admission-plugins": "NodeRestriction",
         "disable-admission-plugins": ",".join(server.disable_admission_plugins) or None,
         "allow-privileged": "true",

@@ -13,8 +13,10 @@ __all__ = ("private_folder", "write_private")
 
 
 def private_folder(path: Path) -> Path:
-    """A folder that nobody else can look into, made if need be."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """A folder that nobody else can look into, made if need be, and so are those on the way to it."""
+    if not path.is_dir():
+        private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 

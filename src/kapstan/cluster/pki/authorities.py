@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TypeVar
 
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from kapstan.client import Client
 from kapstan.cluster.pki.secrets import BadSecret, Purpose, adopt, find_secret, new_secret, secret_name, value_of
@@ -64,6 +65,7 @@ async def ensure_authorities(
 
     With `make` false none is made: a cluster that works would not survive another authority.
     """
+    now = now or datetime.now(UTC)
 
     async def secret(purpose: Purpose) -> Secret:
         found = await find_secret(client, cluster, purpose)
@@ -73,11 +75,18 @@ async def ensure_authorities(
             found = await client.create(new_secret(cluster, purpose, _generate(purpose, algorithm, now), owner))
         return await adopt(client, found, owner)
 
+    async def authority(purpose: Purpose) -> CertificateAuthority:
+        found = await secret(purpose)
+        loaded = _load(found, _load_authority)
+        if loaded.not_after <= now:
+            raise BadSecret(f"Secret {found.key}: the authority ended on {loaded.not_after:%Y-%m-%d}: replace it")
+        return loaded
+
     return ClusterAuthorities(
-        cluster=_load(await secret(Purpose.CA), _load_authority),
-        front_proxy=_load(await secret(Purpose.PROXY), _load_authority),
+        cluster=await authority(Purpose.CA),
+        front_proxy=await authority(Purpose.PROXY),
         service_account=_load(await secret(Purpose.SERVICE_ACCOUNT), _load_signing_key),
-        etcd=_load(await secret(Purpose.ETCD), _load_authority) if etcd else None,
+        etcd=await authority(Purpose.ETCD) if etcd else None,
     )
 
 
@@ -85,7 +94,7 @@ def _missing(cluster: ObjectKey, purpose: Purpose) -> str:
     return f"Secret {ObjectKey(cluster.namespace, secret_name(cluster.name, purpose))}"
 
 
-def _generate(purpose: Purpose, algorithm: KeyAlgorithm, now: datetime | None) -> dict[str, bytes]:
+def _generate(purpose: Purpose, algorithm: KeyAlgorithm, now: datetime) -> dict[str, bytes]:
     """The service-account Secret has the public key where the others have their certificate: so says Cluster API."""
     if purpose is Purpose.SERVICE_ACCOUNT:
         signing = new_signing_key(algorithm)
@@ -112,6 +121,8 @@ def _load_signing_key(public_pem: bytes, key_pem: bytes) -> SigningKey:
         private = serialization.load_pem_private_key(key_pem, password=None)
     except (ValueError, TypeError) as error:
         raise InvalidPEM(f"{_KEY} is not an unencrypted PEM private key") from error
+    if not isinstance(private, ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey):
+        raise InvalidPEM(f"the private key in {_KEY} is neither an ECDSA nor an RSA key, which Kubernetes needs")
     try:
         public = serialization.load_pem_public_key(public_pem)
     except ValueError as error:

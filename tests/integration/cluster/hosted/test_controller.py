@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.cluster.hosted.management import Management, condition
+from tests.integration.cluster.hosted.management import PATIENCE, Management, condition
 
-from kapstan.client import Patch
+from kapstan.client import Client, Config, Patch
 from kapstan.cluster.api.controlplane import HostedControlPlane, HostedControlPlaneTemplate
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName
 from kapstan.k8s.core_v1 import ConfigMap, Secret
 from kapstan.machinery.conditions import find, is_true
-from kapstan.machinery.errors import Invalid
+from kapstan.machinery.errors import APIError, ConnectionFailed, Invalid
 from kapstan.machinery.meta import ObjectMeta
 from kapstan.machinery.pki import new_ca
 
@@ -124,6 +126,50 @@ async def test_an_authority_that_the_user_brings_is_used(either: Management) -> 
         await either.delete()
     left = await either.client.list(Secret, either.namespace)
     assert [secret.name for secret in left] == ["c1-ca"]
+
+
+async def test_an_authority_that_the_user_replaces_is_taken_up_everywhere(either: Management) -> None:
+    """By components, which know only the one that they were started with, and in what others are told."""
+    own = new_ca("another")
+    async with either.managed():
+        await either.create()
+        before = await either.available()
+        data = {name: b64encode(pem).decode() for name, pem in (("tls.crt", own.cert_pem), ("tls.key", own.key_pem))}
+        await either.client.patch_named(Secret, "c1-ca", either.namespace, Patch.merge({"data": data}))
+
+        await either.env.eventually(
+            Secret,
+            "c1-kubeconfig",
+            either.namespace,
+            lambda secret: Config.from_kubeconfig(secret.data["value"]).ca == own.cert_pem,
+            timeout=PATIENCE,
+        )
+        async with await either.tenant() as tenant:
+            await root_ca_is(tenant, own.cert_pem.decode())
+        after = await either.available()
+        assert after.spec.control_plane_endpoint == before.spec.control_plane_endpoint
+
+
+async def root_ca_is(tenant: Client, pem: str) -> None:
+    """What pods trust; the API server may be replaced meanwhile."""
+    async with asyncio.timeout(120):
+        while True:
+            try:
+                if (await tenant.get(ConfigMap, "kube-root-ca.crt", "default")).data["ca.crt"] == pem:
+                    return
+            except (APIError, ConnectionFailed):
+                pass
+            await asyncio.sleep(0.1)
+
+
+async def test_more_replicas_can_be_simulated(management: Management) -> None:
+    management.runtime = "Simulated"
+    async with management.managed():
+        await management.create(replicas=3)
+        status = (await management.available()).status
+
+        assert (status.replicas, status.ready_replicas, status.available_replicas) == (3, 3, 3)
+        assert (status.up_to_date_replicas, status.versions[0].replicas) == (3, 3)
 
 
 @pytest.mark.parametrize(

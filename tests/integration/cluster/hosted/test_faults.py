@@ -8,7 +8,6 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import astuple
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from tests.integration.cluster.hosted.management import Management
 
 from kapstan.cluster.api.controlplane import HostedControlPlane
 from kapstan.cluster.api.core.cluster import APIEndpoint
-from kapstan.cluster.controlplane.hosted.runtime.folder import Folder
 from kapstan.components import pidfile
 from kapstan.k8s.core_v1 import Secret
 from kapstan.machinery.conditions import find, is_true
@@ -87,12 +85,14 @@ async def test_making_and_deleting_again_and_again_leaves_nothing(management: Ma
             for name in names:
                 await management.create(name, datastore=datastore)
             await management.until(lambda plane: plane.spec.control_plane_endpoint, names[number // 2 % 2])
-            used = processes(management.data), ports(management.data)
-            assert used[0]
+            running = processes(management.data)
+            listening = ports(running)
+            assert running
+            assert listening
             for name in names:
                 await management.delete(name)
-            assert [pid for pid in used[0] if Path(f"/proc/{pid}").exists()] == []
-            assert [port for port in used[1] if not is_free(port)] == []
+            assert [pid for pid in running if Path(f"/proc/{pid}").exists()] == []
+            assert [port for port in listening if not is_free(port)] == []
             assert list(management.data.iterdir()) == []
             assert await management.client.list(Secret, management.namespace) == []
             guards = len(names) * (number + 1)  # the test's own, one for each
@@ -111,9 +111,27 @@ def processes(data: Path) -> list[int]:
     return [identity.pid for identity in found if identity is not None]
 
 
-def ports(data: Path) -> list[int]:
-    records = [Folder(path).record for path in data.iterdir() if path.is_dir()]
-    return [port for record in records if record is not None for port in astuple(record.ports)]
+def ports(pids: list[int]) -> list[int]:
+    """Where processes listen. What is only kept for them may meanwhile be used by others on the machine."""
+    own = {inode for pid in pids for inode in sockets(pid)}
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return [int(row[1].partition(":")[2], 16) for row in rows if row[3] == LISTENING and row[9] in own]
+
+
+LISTENING = "0A"
+
+
+def sockets(pid: int) -> list[str]:
+    """The inodes of a process' sockets."""
+    found = []
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            target = os.readlink(descriptor)
+        except FileNotFoundError:
+            continue  # closed in the meantime
+        if target.startswith("socket:["):
+            found.append(target[8:-1])
+    return found
 
 
 def is_free(port: int) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import re
 
 import pytest
-from tests.unit.cluster.controlplane.hosted.builders import DATASTORE, LAYOUT, some_settings
+from tests.unit.cluster.controlplane.hosted.builders import AUTHORITIES, DATASTORE, LAYOUT, some_settings
 
 from kapstan.cluster.controlplane.hosted.components import desired_components
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName
@@ -37,7 +37,8 @@ async def known_flags(program: str, version: str) -> set[str]:
 @pytest.mark.parametrize("component", list(ComponentName))
 async def test_every_flag_is_known(component: ComponentName, version: str) -> None:
     settings = some_settings(version=version, cluster=NETWORK)
-    spec = next(one for one in desired_components(settings, LAYOUT, DATASTORE) if one.name is component)
+    specs = desired_components(settings, LAYOUT, DATASTORE, AUTHORITIES)
+    spec = next(one for one in specs if one.name is component)
     arguments = (*spec.arguments, SHARING) if component is ComponentName.API_SERVER else spec.arguments
 
     given = {argument.removeprefix("--").partition("=")[0] for argument in arguments}

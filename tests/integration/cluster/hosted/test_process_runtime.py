@@ -97,6 +97,11 @@ async def test_it_is_made_used_and_deleted(runtime: ProcessRuntime, make: Make, 
     running = pids(folder)
     assert set(running) == set(ComponentName)
 
+    (folder / "pki" / "sa.key").unlink()
+    await tenant.apply()
+    assert (folder / "pki" / "sa.key").read_bytes() == tenant.authorities.service_account.key_pem
+    assert pids(folder) == running
+
     await tenant.delete()
 
     assert not folder.exists()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from kapstan.client import Client, Config
 from kapstan.cluster.pki.authorities import ensure_authorities
@@ -35,6 +37,18 @@ def an_administrator(server: str = "https://127.0.0.1:6443") -> Administrator:
 
 
 CA = new_ca("kubernetes")
+ENDED = new_ca("kubernetes", now=datetime(2000, 1, 1, tzinfo=UTC) - timedelta(days=1))
+
+
+def ed25519_pair() -> dict[str, bytes]:
+    key = ed25519.Ed25519PrivateKey.generate()
+    pem = serialization.Encoding.PEM
+    public = key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo)
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return {"tls.crt": public, "tls.key": private}
+
+
+ED25519 = ed25519_pair()
 
 
 async def secrets(client: Client) -> dict[str, Secret]:
@@ -136,6 +150,13 @@ async def test_a_generated_secret_that_nobody_owns_is_adopted(client: Client, ow
             {"tls.crt": CA.cert_pem, "tls.key": CA.key_pem},
             "Secret default/c1-sa: tls.crt is not a PEM public key",
             id="certificate for public key",
+        ),
+        pytest.param("c1-sa", ED25519, "tls.key is neither an ECDSA nor an RSA key", id="key that Kubernetes has not"),
+        pytest.param(
+            "c1-etcd",
+            {"tls.crt": ENDED.cert_pem, "tls.key": ENDED.key_pem},
+            "Secret default/c1-etcd: the authority ended on 2009-12-27: replace it",
+            id="ended",
         ),
     ],
 )

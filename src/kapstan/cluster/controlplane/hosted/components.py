@@ -6,11 +6,12 @@ The flags are kubeadm's for Kubernetes 1.34 to 1.36, which has them all; what di
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
 
 from kapstan.cluster.api.controlplane.hosted import ComponentSettings
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, ComponentSpec, Datastore, Layout
 from kapstan.cluster.controlplane.hosted.settings import Settings
+from kapstan.cluster.pki.authorities import ClusterAuthorities
 from kapstan.components.apiserver import APIServer, apiserver_arguments
 from kapstan.components.controllermanager import ControllerManager, controller_manager_arguments
 from kapstan.components.etcd import Etcd, etcd_arguments
@@ -18,12 +19,17 @@ from kapstan.components.scheduler import Scheduler, scheduler_arguments
 
 __all__ = ("desired_components",)
 
-# Saves an API server 30 MiB of its own 210; the others have too little to save any. docs/decisions/0006 has the numbers.
+# Saves an API server 30 MiB of its own 210; the others have too little to save any (docs/decisions/0006).
 _ENVIRONMENT = {ComponentName.API_SERVER: {"GOGC": "60"}}
 
 
-def desired_components(settings: Settings, layout: Layout, datastore: Datastore) -> tuple[ComponentSpec, ...]:
+def desired_components(
+    settings: Settings, layout: Layout, datastore: Datastore, authorities: ClusterAuthorities
+) -> tuple[ComponentSpec, ...]:
     """What to run, in the order in which components need one another."""
+    common = {"KAPSTAN_AUTHORITIES": _fingerprint(authorities, datastore)}
+    if settings.restart_after:
+        common["KAPSTAN_RESTART_AFTER"] = settings.restart_after.isoformat()
     commands: dict[ComponentName, tuple[tuple[str, ...], ComponentSettings]] = {
         ComponentName.API_SERVER: (_api_server(settings, layout, datastore), settings.api_server),
         ComponentName.CONTROLLER_MANAGER: (_controller_manager(settings, layout), settings.controller_manager),
@@ -36,15 +42,24 @@ def desired_components(settings: Settings, layout: Layout, datastore: Datastore)
             name=name,
             version=settings.version,
             arguments=arguments,
-            environment=_environment(name, settings, component),
+            environment={
+                **_ENVIRONMENT.get(name, {}),
+                **common,
+                **{variable.name: variable.value for variable in component.env},
+            },
         )
         for name, (arguments, component) in commands.items()
     )
 
 
-def _environment(name: ComponentName, settings: Settings, component: ComponentSettings) -> Mapping[str, str]:
-    restart = {"KAPSTAN_RESTART_AFTER": settings.restart_after.isoformat()} if settings.restart_after else {}
-    return {**_ENVIRONMENT.get(name, {}), **restart, **{variable.name: variable.value for variable in component.env}}
+def _fingerprint(authorities: ClusterAuthorities, datastore: Datastore) -> str:
+    """Components read certificates again when they are renewed, but whom they trust only when they start.
+
+    As a part of their environment it makes another command of the same one: they are replaced, one after the other.
+    """
+    etcd = datastore.authority or authorities.etcd
+    public = [authorities.cluster.cert_pem, authorities.front_proxy.cert_pem, authorities.service_account.public_pem]
+    return hashlib.sha256(b"".join([*public, etcd.cert_pem if etcd else b""])).hexdigest()[:16]
 
 
 def _etcd(settings: Settings, layout: Layout) -> tuple[str, ...]:

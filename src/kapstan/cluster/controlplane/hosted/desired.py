@@ -30,7 +30,7 @@ def desired_state(
     return Desired(
         version=settings.version,
         replicas=settings.replicas,
-        components=desired_components(settings, layout, datastore) if layout else (),
+        components=desired_components(settings, layout, datastore, authorities) if layout else (),
         files=desired_files(settings, authorities, datastore, leaves, layout),
         strategy=settings.strategy,
     )

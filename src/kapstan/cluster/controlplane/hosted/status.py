@@ -81,7 +81,8 @@ def observe_status(scope: Scope) -> None:
     _sum_up(scope.control_plane)
     _observe_initialization(scope, seen)
     status = scope.control_plane.status
-    status.available_replicas = int(conditions.is_true(status.conditions, ConditionType.AVAILABLE))
+    available = conditions.is_true(status.conditions, ConditionType.AVAILABLE)
+    status.available_replicas = status.ready_replicas if available else 0
     status.conditions.sort(key=_place)
     if not scope.failures:
         status.observed_generation = scope.control_plane.metadata.generation or None
@@ -170,10 +171,11 @@ def _observe_numbers(scope: Scope, seen: Observation) -> None:
     api_server = seen.component(ComponentName.API_SERVER)
     status.external_managed_control_plane = True
     status.selector = f"{CLUSTER_NAME_LABEL}={settings.cluster}"
-    status.replicas = int(api_server.condition is not Condition.STOPPED)
-    status.ready_replicas = int(seen.ready)
+    replicas = settings.replicas or 1  # one that is put to sleep is there until it sleeps
+    status.replicas = replicas * (api_server.condition is not Condition.STOPPED)
+    status.ready_replicas = replicas * seen.ready
     changed = seen.rolling_out or seen.refused is not None or api_server.version != settings.version
-    status.up_to_date_replicas = int(status.replicas and not changed)
+    status.up_to_date_replicas = 0 if changed else status.replicas
     if scope.datastore is not None:
         status.datastore = DatastoreStatus(type=settings.datastore, prefix=scope.datastore.prefix)
     if scope.leaves is not None:
@@ -198,7 +200,8 @@ def _observe_versions(scope: Scope, seen: Observation) -> None:
         return
     found = sorted(versions, key=KubernetesVersion.parse)
     status.version = found[0]
-    status.versions = [VersionCount(version=version, replicas=1 if len(found) == 1 else None) for version in found]
+    replicas = (scope.settings.replicas or 1) if len(found) == 1 else None
+    status.versions = [VersionCount(version=version, replicas=replicas) for version in found]
 
 
 def _expiries(scope: Scope) -> list[CertificateExpiry]:

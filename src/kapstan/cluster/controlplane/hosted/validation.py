@@ -71,6 +71,7 @@ RESERVED_FLAGS: dict[str, frozenset[str]] = {
             "advertise-client-urls",
             "cert-file",
             "client-cert-auth",
+            "config-file",
             "data-dir",
             "initial-advertise-peer-urls",
             "initial-cluster",

@@ -10,10 +10,18 @@ from kapstan.cluster.api.controlplane.hosted import HostedControlPlane, HostedCo
 from kapstan.cluster.api.core.cluster import Cluster, ClusterSpec
 from kapstan.cluster.controlplane.hosted.runtime.interface import Datastore, Layout, Ports
 from kapstan.cluster.controlplane.hosted.settings import Endpoint, Settings, settings_of
+from kapstan.cluster.pki.authorities import ClusterAuthorities
 from kapstan.machinery.codec import convert
 from kapstan.machinery.meta import ObjectMeta
+from kapstan.machinery.pki import new_ca, new_signing_key
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+AUTHORITIES = ClusterAuthorities(
+    cluster=new_ca("kubernetes", now=NOW),
+    front_proxy=new_ca("front-proxy-ca", now=NOW),
+    service_account=new_signing_key(),
+    etcd=new_ca("etcd-ca", now=NOW),
+)
 UID = "0f1e2d3c-0000-4000-8000-000000000001"
 ENDPOINT = Endpoint("a.example", 6443)
 DATASTORE = Datastore(servers=("https://127.0.0.1:2379",), prefix="/registry")

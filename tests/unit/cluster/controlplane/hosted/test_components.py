@@ -1,11 +1,16 @@
 """Flags: what every control plane has, what follows from its settings, and what a user adds."""
 
-from tests.unit.cluster.controlplane.hosted.builders import DATASTORE, LAYOUT, some_settings
+from dataclasses import replace
+
+import pytest
+from tests.unit.cluster.controlplane.hosted.builders import AUTHORITIES, DATASTORE, LAYOUT, some_settings
 
 from kapstan.cluster.controlplane.hosted.components import desired_components
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, ComponentSpec, Datastore
 from kapstan.cluster.controlplane.hosted.settings import Settings
 from kapstan.cluster.controlplane.hosted.validation import RESERVED_FLAGS
+from kapstan.cluster.pki.authorities import ClusterAuthorities
+from kapstan.machinery.pki import new_ca, new_signing_key
 
 ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER = ComponentName
 FIELDS = {
@@ -16,8 +21,10 @@ FIELDS = {
 }
 
 
-def components(settings: Settings, datastore: Datastore = DATASTORE) -> dict[ComponentName, ComponentSpec]:
-    return {spec.name: spec for spec in desired_components(settings, LAYOUT, datastore)}
+def components(
+    settings: Settings, datastore: Datastore = DATASTORE, authorities: ClusterAuthorities = AUTHORITIES
+) -> dict[ComponentName, ComponentSpec]:
+    return {spec.name: spec for spec in desired_components(settings, LAYOUT, datastore, authorities)}
 
 
 def flags(spec: ComponentSpec) -> dict[str, str]:
@@ -88,9 +95,9 @@ def test_memory_is_saved_unless_the_user_says_otherwise() -> None:
     usual = components(some_settings())
     given = components(some_settings(apiServer={"env": [{"name": "GOGC", "value": "100"}]}))
 
-    assert usual[API_SERVER].environment == {"GOGC": "60"}
-    assert given[API_SERVER].environment == {"GOGC": "100"}
-    assert [usual[name].environment for name in ComponentName if name is not API_SERVER] == [{}, {}, {}]
+    assert usual[API_SERVER].environment["GOGC"] == "60"
+    assert given[API_SERVER].environment["GOGC"] == "100"
+    assert [name for name in ComponentName if "GOGC" in usual[name].environment] == [API_SERVER]
 
 
 def test_a_restart_that_is_due_changes_every_command() -> None:
@@ -100,10 +107,31 @@ def test_a_restart_that_is_due_changes_every_command() -> None:
     assert all(before[name] != after[name] for name in ComponentName)
 
 
+@pytest.mark.parametrize("which", ["cluster", "front_proxy", "service_account", "etcd"])
+def test_another_authority_changes_every_command(which: str) -> None:
+    """Whom they trust they read only when they start."""
+    made = new_signing_key() if which == "service_account" else new_ca("another")
+
+    before = components(some_settings())
+    after = components(some_settings(), authorities=replace(AUTHORITIES, **{which: made}))  # type: ignore[arg-type]
+
+    assert all(before[name] != after[name] for name in ComponentName)
+    assert components(some_settings()) == before
+
+
+def test_a_configuration_of_authorization_takes_the_place_of_the_modes() -> None:
+    """kube-apiserver refuses to be given both."""
+    argument = {"name": "authorization-config", "value": "/etc/authorization.yaml"}
+    given = flags(components(some_settings(apiServer={"extraArgs": [argument]}))[API_SERVER])
+
+    assert "authorization-mode" not in given
+    assert given["authorization-config"] == "/etc/authorization.yaml"
+
+
 def test_flags_that_are_reserved_are_those_that_are_given() -> None:
     """A reserved flag that we do not give would be a riddle to whoever wants to set it."""
     found = components(some_settings())
-    optional = {"permit-port-sharing", "unsafe-no-fsync", "wal-dir"}
+    optional = {"config-file", "permit-port-sharing", "unsafe-no-fsync", "wal-dir"}
 
     for field, reserved in RESERVED_FLAGS.items():
         assert reserved - optional <= set(flags(found[FIELDS[field]])), field

@@ -68,12 +68,12 @@ class Supervisor:
 
     async def apply(self, desired: Desired) -> None:
         """Say what there shall be; it comes about in the background."""
-        if desired == self._desired:
-            return
         try:
-            self.folder.write_files(desired.files)
+            self.folder.write_files(desired.files)  # also if nothing has changed but what is there
         except OSError as error:
             raise KapstanError(str(explain(error))) from error
+        if desired == self._desired:
+            return
         await self._stop_working()
         await self._adopt(desired)
         self._desired = desired
