@@ -145,14 +145,14 @@ class Plant:
     async def set(self, name: str = "s", replicas: int | None = 3, **changes: Any) -> MachineSet:
         template = changes.pop("template", None) or self.machine_template()
         metadata = changes.pop("metadata", None) or self.world.named(name)
-        spec = MachineSetSpec(
-            cluster_name="c", replicas=replicas, template=template, selector=LabelSelector(), **changes
-        )
+        changes.setdefault("selector", LabelSelector())
+        spec = MachineSetSpec(cluster_name="c", replicas=replicas, template=template, **changes)
         return await self.client.create(MachineSet(metadata=metadata, spec=spec))
 
     async def deployment(self, name: str = "d", replicas: int | None = 3, **changes: Any) -> MachineDeployment:
         template = changes.pop("template", None) or self.machine_template()
         rollout = changes.pop("rollout", None)
+        changes.setdefault("selector", LabelSelector())
         return await self.client.create(
             MachineDeployment(
                 metadata=ObjectMeta(name=name, namespace=self.namespace, annotations=changes.pop("annotations", {})),
@@ -160,7 +160,6 @@ class Plant:
                     cluster_name="c",
                     replicas=replicas,
                     template=template,
-                    selector=LabelSelector(),
                     rollout=convert(rollout, Rollout) if rollout is not None else None,
                     **changes,
                 ),

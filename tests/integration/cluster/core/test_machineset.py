@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from kapstan.client import Patch
-from kapstan.cluster.api.core import Machine, MachineSet
+from kapstan.cluster.api.core import Machine, MachineHealthCheck, MachineSet
 from kapstan.cluster.api.core.common import TemplateMetadata
+from kapstan.cluster.api.core.machinehealthcheck import MachineHealthCheckSpec
+from kapstan.machinery.meta import LabelSelector, LabelSelectorRequirement
 
 from .conftest import GenericConfig, GenericMachine, condition
 from .plant import GenericMachineTemplate, Plant
@@ -116,6 +120,40 @@ async def test_a_machine_whose_parts_are_refused_is_taken_back(plant: Plant) -> 
     await plant.client.patch(template, Patch.merge({"spec": {"template": labels}}))
     await plant.set_when(available(1))
     assert len(await plant.client.list(GenericConfig, plant.namespace)) == 1
+
+
+async def test_what_a_webhook_would_refuse_is_left_alone(plant: Plant) -> None:
+    """Here there are none. A set whose own machines do not match its selector would make machines without end."""
+    await plant.template()
+    machine_set = await plant.set(name="s", replicas=1, selector=LabelSelector(match_labels={"pool": "a"}))
+    await plant.set(name="other", replicas=1)
+    await plant.set_when(available(1), "other")
+    found = await plant.client.get(MachineSet, "s", plant.namespace)
+    assert not found.metadata.finalizers and not found.status.conditions
+    assert [machine.name.partition("-")[0] for machine in await plant.machines()] == ["other"]
+    fixed = {"template": {"metadata": {"labels": {"pool": "a"}}}}
+    await plant.client.patch(machine_set, Patch.merge({"spec": fixed}))
+    await plant.set_when(available(1))
+
+
+async def test_a_selector_that_cannot_be_read_troubles_nobody_else(
+    plant: Plant, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever hears of a machine has to ask every set, deployment and health check whether it is theirs."""
+    await plant.template()
+    unreadable = LabelSelector(match_expressions=[LabelSelectorRequirement(key="a", operator="Nope")])
+    await plant.set(name="a", selector=unreadable)
+    await plant.deployment(name="a", selector=unreadable)
+    spec = MachineHealthCheckSpec(cluster_name="c", selector=unreadable)
+    await plant.client.create(MachineHealthCheck(metadata=plant.world.named("a"), spec=spec))
+    await plant.set(replicas=1)
+    await plant.set_when(available(1))
+    (machine,) = await plant.machines()
+    await plant.client.patch(machine, Patch.merge({"metadata": {"ownerReferences": None}}))
+    await plant.world.env.eventually(
+        Machine, machine.name, plant.namespace, lambda found: found.controller_ref() is not None
+    )
+    assert "A handler failed" not in caplog.text
 
 
 async def test_machines_are_adopted_and_released(plant: Plant) -> None:

@@ -1,6 +1,6 @@
 """Replaces machines step by step when what is wanted of them changes: old sets shrink while a new one grows.
 
-Read downwards: `reconcile`, then the phases in the files of their names, in the order in which they run.
+Read downwards: `reconcile_held`, then the phases in the files of their names, in the order in which they run.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from kapstan.cluster.core.machinedeployment.scope import Scope
 from kapstan.cluster.core.machinedeployment.sets import reconcile_sets
 from kapstan.cluster.core.machinedeployment.status import observe
 from kapstan.cluster.core.machinesource import MachineSource
+from kapstan.cluster.core.selection import selects
 from kapstan.cluster.core.templates import find_templates, references_of
-from kapstan.cluster.core.webhooks.machinedeployment import default_machine_deployment
+from kapstan.cluster.core.webhooks.machinedeployment import default_machine_deployment, deployment_errors
+from kapstan.cluster.core.workers import WorkersReconciler
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.draft import Draft
-from kapstan.cluster.skeleton.paused import is_paused
 from kapstan.cluster.skeleton.phases import Phase, run_phases
 from kapstan.machinery.gvk import ObjectKey
-from kapstan.machinery.labels import from_label_selector
-from kapstan.machinery.owners import add_finalizer, has_finalizer, set_owner
+from kapstan.machinery.owners import set_owner
+from kapstan.machinery.validation import FieldError
 from kapstan.runtime.cachedclient import CachedClient
 from kapstan.runtime.change import Change
 from kapstan.runtime.declaration import controller, rbac, watches
 from kapstan.runtime.predicate import annotation_changed, generation_changed, label_changed
-from kapstan.runtime.reconcile import Outcome, Reconciler
+from kapstan.runtime.reconcile import Outcome
 from kapstan.runtime.source import Source
 
 __all__ = ("MachineDeploymentReconciler",)
@@ -67,8 +68,10 @@ def _has_heard_now(change: Change) -> bool:
 @rbac("cluster.x-k8s.io", "machinesets", verbs="get;list;watch;create;patch;update;delete")
 @rbac("cluster.x-k8s.io", "machines", verbs="get;list;watch")
 @rbac("infrastructure.cluster.x-k8s.io;bootstrap.cluster.x-k8s.io", "*", verbs="get;list;watch;patch;update")
-class MachineDeploymentReconciler(Reconciler[MachineDeployment]):
+class MachineDeploymentReconciler(WorkersReconciler[MachineDeployment]):
     """Reconciles MachineDeployments."""
+
+    finalizer = labels.MACHINE_DEPLOYMENT_FINALIZER
 
     def __init__(self, client: CachedClient) -> None:
         self._providers = Providers(client, MachineDeployment, lambda found: references_of(found.spec.template))
@@ -76,16 +79,15 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment]):
         self._index = ClusterIndex(self._informers.shared(MachineDeployment))
         self._kept: dict[str, frozenset[str]] = {}
 
-    async def reconcile(self, deployment: MachineDeployment) -> Outcome:
-        cluster = await self.client.find(Cluster, deployment.spec.cluster_name, deployment.namespace)
-        if cluster is None:
-            self.log.info("Cluster %s does not exist (yet): %s waits", deployment.spec.cluster_name, deployment)
-            return None
-        draft = Draft(self.client, deployment)
-        if not await self._is_held(draft, cluster):
-            return None
-        if await is_paused(draft, cluster):
-            return None
+    def prepare(self, workers: MachineDeployment, cluster: Cluster) -> None:
+        default_machine_deployment(workers)
+        set_owner(cluster, workers)
+        workers.metadata.annotations.setdefault(labels.REVISION, "1")
+
+    def errors(self, workers: MachineDeployment) -> Iterable[FieldError]:
+        return deployment_errors(workers, None)
+
+    async def reconcile_held(self, draft: Draft[MachineDeployment], cluster: Cluster) -> Outcome:
         scope = Scope(
             draft=draft,
             cluster=cluster,
@@ -94,19 +96,7 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment]):
             events=self.events,
             kept=self._kept,
         )
-        return await run_phases(scope, _DELETION if deployment.deleting else _PHASES, observe)
-
-    async def _is_held(self, draft: Draft[MachineDeployment], cluster: Cluster) -> bool:
-        """Nothing is done for a deployment that could vanish before it is undone. It gets labels and an owner, too."""
-        deployment = draft.obj
-        if deployment.deleting:
-            return has_finalizer(deployment, labels.MACHINE_DEPLOYMENT_FINALIZER)
-        add_finalizer(deployment, labels.MACHINE_DEPLOYMENT_FINALIZER)
-        default_machine_deployment(deployment)
-        set_owner(cluster, deployment)
-        deployment.metadata.annotations.setdefault(labels.REVISION, "1")
-        await draft.save()
-        return True
+        return await run_phases(scope, _DELETION if draft.obj.deleting else _PHASES, observe)
 
     # --- What wakes a deployment ------------------------------------------------------------------------------------
 
@@ -121,17 +111,12 @@ class MachineDeploymentReconciler(Reconciler[MachineDeployment]):
         if owner is not None:
             return [ObjectKey(machine_set.namespace, owner.name)] if owner.kind == "MachineDeployment" else []
         found = self._informers.shared(MachineDeployment).store.select(machine_set.namespace)
-        matching = (one for one in found if _selects(one.decode(MachineDeployment), machine_set))
-        return [one.key for one in matching]
+        wanted = machine_set.metadata.labels
+        return [one.key for one in found if selects(one.decode(MachineDeployment).spec.selector, wanted)]
 
     @watches(Cluster, when=_is_paused_now)
     def deployments_of_cluster(self, cluster: Cluster) -> Iterable[ObjectKey]:
         return self._index.of(cluster.key)
-
-
-def _selects(deployment: MachineDeployment, machine_set: MachineSet) -> bool:
-    selector = from_label_selector(deployment.spec.selector)
-    return not selector.empty and selector.matches(machine_set.metadata.labels)
 
 
 def _deployment_of(change: Change) -> Iterable[ObjectKey]:

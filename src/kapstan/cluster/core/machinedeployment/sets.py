@@ -6,15 +6,16 @@ Sets that the selector matches and nobody controls are adopted.
 from __future__ import annotations
 
 from kapstan.client.interface import metadata_of
-from kapstan.cluster.api.core import Machine, MachineDeployment, MachineSet
+from kapstan.cluster.api.core import Machine, MachineSet
 from kapstan.cluster.core.machinedeployment.scope import Scope
+from kapstan.cluster.core.selection import selector_of
 from kapstan.cluster.skeleton import labels
 from kapstan.machinery.errors import KapstanError
-from kapstan.machinery.labels import Selector, from_label_selector
+from kapstan.machinery.labels import Selector
 from kapstan.machinery.owners import set_controller
-from kapstan.runtime.reconcile import Outcome, TerminalError
+from kapstan.runtime.reconcile import Outcome
 
-__all__ = ("CacheBehind", "check_known", "reconcile_sets", "selector_of")
+__all__ = ("CacheBehind", "check_known", "reconcile_sets")
 
 
 class CacheBehind(KapstanError):
@@ -42,13 +43,6 @@ def _known_sets(scope: Scope, selector: Selector) -> list[MachineSet]:
     found = {one.key: one for one in store.select(deployment.namespace, selector)}
     found |= {one.key: one for one in store.owned_by(deployment.uid)}
     return [found[key].decode(MachineSet) for key in sorted(found)]
-
-
-def selector_of(deployment: MachineDeployment) -> Selector:
-    selector = from_label_selector(deployment.spec.selector)
-    if selector.empty:
-        raise TerminalError(f"{deployment}: spec.selector is empty and would select every machine; give it labels")
-    return selector
 
 
 async def _adopt(scope: Scope, machine_set: MachineSet) -> MachineSet:

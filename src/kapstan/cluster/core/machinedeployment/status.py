@@ -9,9 +9,9 @@ from kapstan.cluster.api.core.machinedeployment import MachineDeploymentPhase
 from kapstan.cluster.core.machinedeployment.desired import limits_of
 from kapstan.cluster.core.machinedeployment.plan import machines_of, rolls
 from kapstan.cluster.core.machinedeployment.scope import Scope
-from kapstan.cluster.core.machinedeployment.sets import selector_of
 from kapstan.cluster.core.machines import machines_ready, machines_up_to_date, remediating
 from kapstan.cluster.core.replicas import count, deleting, scaling_down, scaling_up, waiting_for_replicas
+from kapstan.cluster.core.selection import selector_of
 from kapstan.cluster.skeleton.conditions import ConditionType, false, get, put, true, unknown
 from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.machinery.meta import Condition

@@ -13,11 +13,12 @@ from msgspec import Raw, Struct, field
 
 from kapstan.cluster.api.core import Cluster, Machine, MachineHealthCheck
 from kapstan.cluster.core.external import DEFINITIONS
-from kapstan.cluster.core.machinehealthcheck.examination import examine, selector_of
+from kapstan.cluster.core.machinehealthcheck.examination import examine
 from kapstan.cluster.core.machinehealthcheck.remediation import remediate
 from kapstan.cluster.core.machinehealthcheck.requests import Requests
 from kapstan.cluster.core.machinehealthcheck.scope import Scope
 from kapstan.cluster.core.machinehealthcheck.status import observe
+from kapstan.cluster.core.selection import selects
 from kapstan.cluster.remote.clustercache import ClusterCache
 from kapstan.cluster.remote.sources import ConnectionSource, NodeSource
 from kapstan.cluster.skeleton import labels
@@ -131,7 +132,7 @@ class MachineHealthCheckReconciler(Reconciler[MachineHealthCheck]):
     def _checks_of_state(self, machine: Snapshot) -> Iterable[ObjectKey]:
         name = machine.labels.get(labels.CLUSTER_NAME, "")
         for snapshot in self._checks.by_index(_BY_CLUSTER, str(ObjectKey(machine.namespace, name))):
-            if selector_of(snapshot.decode(MachineHealthCheck)).matches(machine.labels):
+            if selects(snapshot.decode(MachineHealthCheck).spec.selector, machine.labels):
                 yield snapshot.key
 
 

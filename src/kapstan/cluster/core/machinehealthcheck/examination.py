@@ -9,15 +9,16 @@ from kapstan.cluster.api.core.common import HealthChecks
 from kapstan.cluster.core.machinehealthcheck.health import Target, judge
 from kapstan.cluster.core.machinehealthcheck.limits import allowance
 from kapstan.cluster.core.machinehealthcheck.scope import Examination, Scope
+from kapstan.cluster.core.selection import selector_of
 from kapstan.cluster.remote.connection import Connection
 from kapstan.cluster.remote.health import NotConnected
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.conditions import ConditionType, true_on
 from kapstan.k8s.core_v1 import Node
-from kapstan.machinery.labels import Operator, Requirement, Selector, from_label_selector
+from kapstan.machinery.labels import Operator, Requirement, Selector
 from kapstan.runtime.reconcile import Outcome
 
-__all__ = ("examine", "is_left_alone", "selector_of")
+__all__ = ("examine", "is_left_alone")
 
 
 async def examine(scope: Scope) -> Outcome:
@@ -31,7 +32,7 @@ async def examine(scope: Scope) -> Outcome:
     checks = check.spec.checks or HealthChecks()
     targets = [
         await _target(machine, connection)
-        for machine in await scope.client.list(Machine, check.namespace, labels=str(selector_of(check)))
+        for machine in await scope.client.list(Machine, check.namespace, labels=str(_selector_of(check)))
         if not is_left_alone(machine)
     ]
     verdicts = [judge(target, scope.cluster, checks, at) for target in targets]
@@ -40,9 +41,9 @@ async def examine(scope: Scope) -> Outcome:
     return None
 
 
-def selector_of(check: MachineHealthCheck) -> Selector:
+def _selector_of(check: MachineHealthCheck) -> Selector:
     """The machines that a check is about: those of its cluster that its selector matches."""
-    wanted = from_label_selector(check.spec.selector)
+    wanted = selector_of(check)
     return Selector(
         [*wanted.requirements, Requirement(labels.CLUSTER_NAME, Operator.EQUALS, [check.spec.cluster_name])]
     )

@@ -1,6 +1,6 @@
 """Keeps so many machines of a kind: makes what is missing, deletes what is too many, replaces what is not well.
 
-Read downwards: `reconcile`, then the phases in the files of their names, in the order in which they run.
+Read downwards: `reconcile_held`, then the phases in the files of their names, in the order in which they run.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from kapstan.cluster.core.machineset.replicas import reconcile_replicas
 from kapstan.cluster.core.machineset.scope import Scope
 from kapstan.cluster.core.machineset.status import observe
 from kapstan.cluster.core.machinesource import MachineSource
+from kapstan.cluster.core.selection import selects
 from kapstan.cluster.core.templates import find_templates, references_of
 from kapstan.cluster.core.webhooks.machineset import default_machine_set
+from kapstan.cluster.core.webhooks.workers import worker_errors
+from kapstan.cluster.core.workers import WorkersReconciler
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.draft import Draft
-from kapstan.cluster.skeleton.paused import is_paused
 from kapstan.cluster.skeleton.phases import Phase, run_phases
 from kapstan.machinery.gvk import ObjectKey
-from kapstan.machinery.labels import from_label_selector
-from kapstan.machinery.owners import add_finalizer, has_finalizer, set_owner
+from kapstan.machinery.owners import set_owner
+from kapstan.machinery.validation import FieldError
 from kapstan.runtime.cachedclient import CachedClient
 from kapstan.runtime.change import Change
 from kapstan.runtime.declaration import controller, rbac, watches
 from kapstan.runtime.predicate import annotation_changed, generation_changed, label_changed
-from kapstan.runtime.reconcile import Outcome, Reconciler
+from kapstan.runtime.reconcile import Outcome
 from kapstan.runtime.source import Source
 
 __all__ = ("MachineSetReconciler",)
@@ -67,8 +69,10 @@ def _said_to_sets(cluster: Cluster) -> object:
     "*",
     verbs="get;list;watch;create;update;patch;delete",
 )
-class MachineSetReconciler(Reconciler[MachineSet]):
+class MachineSetReconciler(WorkersReconciler[MachineSet]):
     """Reconciles MachineSets."""
+
+    finalizer = labels.MACHINE_SET_FINALIZER
 
     def __init__(self, client: CachedClient) -> None:
         self._providers = Providers(client, MachineSet, lambda found: references_of(found.spec.template))
@@ -76,16 +80,15 @@ class MachineSetReconciler(Reconciler[MachineSet]):
         self._index = ClusterIndex(self._informers.shared(MachineSet))
         self._memory = Memory()
 
-    async def reconcile(self, machine_set: MachineSet) -> Outcome:
-        cluster = await self.client.find(Cluster, machine_set.spec.cluster_name, machine_set.namespace)
-        if cluster is None:
-            self.log.info("Cluster %s does not exist (yet): %s waits", machine_set.spec.cluster_name, machine_set)
-            return None
-        draft = Draft(self.client, machine_set)
-        if not await self._is_held(draft, cluster):
-            return None
-        if await is_paused(draft, cluster):
-            return None
+    def prepare(self, workers: MachineSet, cluster: Cluster) -> None:
+        default_machine_set(workers)
+        if _is_standalone(workers):
+            set_owner(cluster, workers)
+
+    def errors(self, workers: MachineSet) -> Iterable[FieldError]:
+        return worker_errors(workers, None)
+
+    async def reconcile_held(self, draft: Draft[MachineSet], cluster: Cluster) -> Outcome:
         scope = Scope(
             draft=draft,
             cluster=cluster,
@@ -93,21 +96,9 @@ class MachineSetReconciler(Reconciler[MachineSet]):
             providers=self._providers,
             events=self.events,
             memory=self._memory,
-            deployment=await self._deployment_of(machine_set),
+            deployment=await self._deployment_of(draft.obj),
         )
-        return await run_phases(scope, _DELETION if machine_set.deleting else _PHASES, observe)
-
-    async def _is_held(self, draft: Draft[MachineSet], cluster: Cluster) -> bool:
-        """Nothing is done for a set that could vanish before it is undone. It gets its labels and its owner, too."""
-        machine_set = draft.obj
-        if machine_set.deleting:
-            return has_finalizer(machine_set, labels.MACHINE_SET_FINALIZER)
-        add_finalizer(machine_set, labels.MACHINE_SET_FINALIZER)
-        default_machine_set(machine_set)
-        if _is_standalone(machine_set):
-            set_owner(cluster, machine_set)
-        await draft.save()
-        return True
+        return await run_phases(scope, _DELETION if draft.obj.deleting else _PHASES, observe)
 
     async def _deployment_of(self, machine_set: MachineSet) -> MachineDeployment | None:
         name = machine_set.metadata.labels.get(labels.DEPLOYMENT_NAME)
@@ -126,7 +117,7 @@ class MachineSetReconciler(Reconciler[MachineSet]):
             yield from (ObjectKey(state.namespace, owner.name) for owner in controllers if owner.kind == "MachineSet")
             if not controllers and state is change.new:
                 for snapshot in self._informers.shared(MachineSet).store.select(state.namespace):
-                    if from_label_selector(snapshot.decode(MachineSet).spec.selector).matches(state.labels):
+                    if selects(snapshot.decode(MachineSet).spec.selector, state.labels):
                         yield snapshot.key
 
     @watches(Cluster, when=_concerns_sets)

@@ -14,9 +14,9 @@ from kapstan.cluster.api.core import Machine, MachineSet
 from kapstan.cluster.api.core.common import ContractReference
 from kapstan.cluster.contract.objects import ProviderObject, Template
 from kapstan.cluster.core.machineset import desired
-from kapstan.cluster.core.machineset.members import selector_of
 from kapstan.cluster.core.machineset.naming import NEXT, Names
 from kapstan.cluster.core.machineset.scope import Scope
+from kapstan.cluster.core.selection import selector_of
 from kapstan.machinery.errors import (
     AlreadyExists,
     APIError,

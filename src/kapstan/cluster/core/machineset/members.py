@@ -6,13 +6,13 @@ has taken it out of the set, to look at it perhaps, and it must not be deleted.
 
 from __future__ import annotations
 
-from kapstan.cluster.api.core import Machine, MachineSet
+from kapstan.cluster.api.core import Machine
 from kapstan.cluster.core.machineset.scope import Scope
-from kapstan.machinery.labels import Selector, from_label_selector
+from kapstan.cluster.core.selection import selector_of
 from kapstan.machinery.owners import has_owner, remove_owner, set_controller
-from kapstan.runtime.reconcile import Outcome, TerminalError
+from kapstan.runtime.reconcile import Outcome
 
-__all__ = ("reconcile_members", "selector_of")
+__all__ = ("reconcile_members",)
 
 
 async def reconcile_members(scope: Scope) -> Outcome:
@@ -30,13 +30,6 @@ async def reconcile_members(scope: Scope) -> Outcome:
         await _release(scope, {machine.uid for machine in matching})
     scope.machines = machines
     return None
-
-
-def selector_of(machine_set: MachineSet) -> Selector:
-    selector = from_label_selector(machine_set.spec.selector)
-    if selector.empty:
-        raise TerminalError(f"{machine_set}: spec.selector is empty and would select every machine; give it labels")
-    return selector
 
 
 async def _adopt(scope: Scope, machine: Machine) -> Machine:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kapstan.cluster.core.machines import machines_ready, machines_up_to_date, remediating
-from kapstan.cluster.core.machineset.members import selector_of
 from kapstan.cluster.core.machineset.scope import Scope
 from kapstan.cluster.core.replicas import count, deleting, scaling_down, scaling_up
+from kapstan.cluster.core.selection import selector_of
 from kapstan.cluster.skeleton.conditions import ConditionType, put, unknown
 from kapstan.cluster.skeleton.reasons import Reason
 from kapstan.runtime.reconcile import Outcome

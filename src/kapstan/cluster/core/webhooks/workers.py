@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
-from kapstan.cluster.api.core import MachineDeployment, MachineSet
 from kapstan.cluster.api.core.common import TemplateMetadata
 from kapstan.cluster.api.core.machineset import MachineNaming
 from kapstan.cluster.core.machineset.naming import BadNaming, rendered
 from kapstan.cluster.core.machineset.preflight import CHECKS, skipped_checks
+from kapstan.cluster.core.replicas import Group
 from kapstan.cluster.core.webhooks.machine import version_errors
 from kapstan.cluster.core.webhooks.taints import taint_errors
 from kapstan.cluster.skeleton import labels
@@ -20,8 +19,6 @@ from kapstan.machinery.validation import FieldError, Path
 
 __all__ = ("default_workers", "worker_errors")
 
-Workers: TypeAlias = MachineSet | MachineDeployment
-
 _SPEC = Path("spec")
 _TEMPLATE = _SPEC.child("template")
 
@@ -29,7 +26,7 @@ _TEMPLATE = _SPEC.child("template")
 # --- Defaults ---------------------------------------------------------------------------------------------------------
 
 
-def default_workers(new: Workers, old: Workers | None, *, name_label: str, cluster_label: bool) -> None:
+def default_workers(new: Group, old: Group | None, *, name_label: str, cluster_label: bool) -> None:
     """Fill in what can be known. Without a selector, machines are told by the name of who has them."""
     spec, template = new.spec, new.spec.template
     new.metadata.labels[labels.CLUSTER_NAME] = spec.cluster_name
@@ -47,7 +44,7 @@ def default_workers(new: Workers, old: Workers | None, *, name_label: str, clust
         template.spec.version = f"v{template.spec.version}"
 
 
-def _replicas(new: Workers, old: Workers | None) -> int:
+def _replicas(new: Group, old: Group | None) -> int:
     """As given; else within the range of the autoscaler, which takes over only there; else one."""
     if new.spec.replicas is not None:
         return new.spec.replicas
@@ -58,7 +55,7 @@ def _replicas(new: Workers, old: Workers | None) -> int:
     return least if before is None else min(max(before, least), most)
 
 
-def _size(new: Workers, annotation: str) -> int | None:
+def _size(new: Group, annotation: str) -> int | None:
     text = new.metadata.annotations.get(annotation)
     if text is None:
         return None
@@ -71,7 +68,7 @@ def _size(new: Workers, annotation: str) -> int | None:
 # --- Rules ------------------------------------------------------------------------------------------------------------
 
 
-def worker_errors(new: Workers, old: Workers | None) -> Iterator[FieldError]:
+def worker_errors(new: Group, old: Group | None) -> Iterator[FieldError]:
     """What is wrong with a set or a deployment."""
     spec, template = new.spec, new.spec.template.spec
     if template.bootstrap.config_ref is None and template.bootstrap.data_secret_name is None:
@@ -91,7 +88,7 @@ def worker_errors(new: Workers, old: Workers | None) -> Iterator[FieldError]:
     yield from _metadata_errors(spec.template.metadata or TemplateMetadata())
 
 
-def _selector_errors(new: Workers) -> Iterator[FieldError]:
+def _selector_errors(new: Group) -> Iterator[FieldError]:
     try:
         selector = from_label_selector(new.spec.selector)
     except InvalidSelector as error:
@@ -104,7 +101,7 @@ def _selector_errors(new: Workers) -> Iterator[FieldError]:
         yield FieldError.invalid(_TEMPLATE.child("metadata", "labels"), given, detail)
 
 
-def _skipped_errors(new: Workers) -> Iterator[FieldError]:
+def _skipped_errors(new: Group) -> Iterator[FieldError]:
     unknown = sorted(skipped_checks(new.metadata.annotations) - {*CHECKS})
     if unknown:
         path = Path("metadata").child("annotations", labels.SKIP_PREFLIGHT_CHECKS)
