@@ -77,7 +77,7 @@ def test_upgraded_is_what_runs_one_version_only() -> None:
 def test_what_is_waited_for_is_one_line() -> None:
     message = "* InfrastructureReady: being made\n* ControlPlaneAvailable:\n  * EndpointReady: no port"
     waiting = cluster(condition("Available", "False", message))
-    assert waits_for(waiting) == "InfrastructureReady: being made; ControlPlaneAvailable:; EndpointReady: no port"
+    assert waits_for(waiting) == "InfrastructureReady: being made; ControlPlaneAvailable: EndpointReady: no port"
 
 
 def test_a_cluster_that_nobody_has_looked_at_waits_for_a_controller() -> None:
