@@ -2,13 +2,16 @@
 
 from datetime import UTC, datetime
 from typing import Annotated
+from unittest import mock
 
 import msgspec
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, field
 
+from kapstan.machinery import codec
 from kapstan.machinery.codec import convert, decode, encode, load_yaml, to_builtins, to_yaml
 from kapstan.machinery.gvk import GroupVersion, GroupVersionKind, ObjectKey
 from kapstan.machinery.markers import Default, ListMap
@@ -142,6 +145,30 @@ def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
 @given(st.dictionaries(st.text(), st.text()))
 def test_any_text_survives_yaml(texts: dict[str, str]) -> None:
     assert list(load_yaml(to_yaml({"texts": texts}))) == [{"texts": texts}]
+
+
+_ODD = st.text(max_size=130) | st.text("ab :#-\n\t'\"\\\\|>,{}[]é\u00a0\U0001f600", max_size=130)
+
+
+@pytest.mark.skipif(
+    not yaml.__with_libyaml__, reason="this PyYAML was built without libyaml: there is one emitter only"
+)
+@given(st.recursive(_ODD | st.integers() | st.booleans(), lambda sub: st.lists(sub) | st.dictionaries(_ODD, sub)))
+def test_yaml_is_the_same_with_and_without_libyaml(value: object) -> None:
+    """Files that are checked in must not depend on how PyYAML was built."""
+    written = to_yaml({"value": value})
+    python = codec._yaml_dumper(compiled=False)
+    with mock.patch.object(codec, "_yaml_dumper", return_value=python):
+        assert to_yaml({"value": value}) == written
+
+
+@pytest.mark.skipif(
+    not yaml.__with_libyaml__, reason="this PyYAML was built without libyaml: there is one emitter only"
+)
+def test_ordinary_yaml_is_written_by_libyaml() -> None:
+    manifest = {"kind": "Pod", "metadata": {"labels": {"app.kubernetes.io/name": "a"}}, "data": {"a": "one\ntwo\n"}}
+    assert codec._EMITTED_OTHERWISE.search(encode(manifest)) is None
+    assert issubclass(codec._yaml_dumper(compiled=True), yaml.CSafeDumper)
 
 
 def test_plain_text_is_not_quoted() -> None:
