@@ -20,6 +20,7 @@ Synchronous = Literal["FULL", "NORMAL"]
 
 _APPLICATION_ID = 0x4B617073  # "Kaps"
 _FORMAT = 1
+_LOCKS = Path("/proc/locks")  # Linux
 _CREATE = """
 CREATE TABLE cluster (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, floor INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE setting (cluster INTEGER NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (cluster, name));
@@ -90,10 +91,30 @@ def _prepare(connection: sqlite3.Connection, path: Path, synchronous: Synchronou
         connection.execute("COMMIT")
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
-            raise StorageError(f"the database {path} is in use: another server is running on it") from error
+            raise StorageError(
+                f"the database {path} is in use by another server{_holder(path)}: "
+                "stop that one, or choose another data directory"
+            ) from error
         raise StorageError(f"cannot use the database {path}: {error}") from error
     except sqlite3.DatabaseError as error:
         raise _damaged(path, str(error)) from error
+
+
+def _holder(path: Path) -> str:
+    """Who has locked a file, where the system tells.
+
+    We must not open the file to ask: closing it again would end the locks of a server in this very process.
+    """
+    try:
+        found, locks = path.stat(), _LOCKS.read_text().splitlines()
+    except OSError:
+        return ""
+    where = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    for lock in map(str.split, locks):  # 1: POSIX ADVISORY WRITE 4711 08:01:123 0 EOF
+        *_, process, place, _, _ = lock
+        if place == where and process not in ("0", "-1"):  # those of another container's processes
+            return f" (process {process})"
+    return ""
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:

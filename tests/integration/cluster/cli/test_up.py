@@ -91,7 +91,8 @@ async def test_what_was_there_is_there_again(tmp_path: Path) -> None:
 async def test_a_folder_in_use_is_one_sentence(tmp_path: Path) -> None:
     async with management_plane(tmp_path):
         said = await refused("up", "--data-dir", str(tmp_path))
-    assert said.endswith("is in use: another server is running on it\n")
+    assert " is in use by another server" in said
+    assert said.endswith(": stop that one, or choose another data directory\n")
 
 
 async def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:

@@ -166,8 +166,11 @@ async def test_the_file_is_for_its_owner_only(path: Path, build: Any) -> None:
 
 async def test_a_second_server_is_refused(path: Path) -> None:
     database = await Database.open(path)
-    with pytest.raises(StorageError, match="another server is running on it"):
+    with pytest.raises(StorageError, match=r"in use by another server.*: stop that one, or choose another") as refused:
         await Database.open(path)
+    locks = Path("/proc/locks")  # Linux tells who it is
+    if locks.exists() and f":{path.stat().st_ino} " in locks.read_text():
+        assert f"(process {os.getpid()})" in str(refused.value)
     await database.close()
     await (await Database.open(path)).close()
 
