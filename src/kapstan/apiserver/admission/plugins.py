@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from kapstan.apiserver.admission.certificates import (
     CertificateApproval,
@@ -16,8 +17,7 @@ from kapstan.apiserver.admission.limits import LimitRanger
 from kapstan.apiserver.admission.placement import NodeDeclaredFeatureValidator, PodResizeValidator, PodTopologyLabels
 from kapstan.apiserver.admission.pods import DefaultTolerationSeconds, Priority
 from kapstan.apiserver.admission.podsecurity.plugin import PodSecurity
-from kapstan.apiserver.admission.policy.mutating import MutatingPolicies, PolicyMutation
-from kapstan.apiserver.admission.policy.validating import ValidatingPolicies
+from kapstan.apiserver.admission.policy.gate import MutatingGate, ValidatingGate
 from kapstan.apiserver.admission.quota.plugin import ResourceQuotaAdmission
 from kapstan.apiserver.admission.runtimeclass import RuntimeClassAdmission
 from kapstan.apiserver.admission.serviceaccount import ServiceAccountAdmission
@@ -34,6 +34,9 @@ from kapstan.apiserver.authz.escalation import EscalationCheck
 from kapstan.apiserver.kinds import ServedKind
 from kapstan.apiserver.storage.interface import Storage
 
+if TYPE_CHECKING:
+    from kapstan.apiserver.admission.policy.mutating import PolicyMutation
+
 __all__ = ("ClusterAdmission",)
 
 
@@ -47,12 +50,12 @@ class ClusterAdmission:
         self.plugins = default_plugins(storage, authorizer)
         self._chosen: dict[tuple[ServedKind, str, str], tuple[Plugin, ...]] = {}
         self._generation = -1
-        self._mutating: dict[str, MutatingPolicies | MutatingWebhooks] = {
-            "MutatingAdmissionPolicy": MutatingPolicies(storage, authorizer),
+        self._mutating: dict[str, MutatingGate | MutatingWebhooks] = {
+            "MutatingAdmissionPolicy": MutatingGate(storage, authorizer),
             "MutatingAdmissionWebhook": MutatingWebhooks(storage, dispatcher, conditions),
         }
-        self._validating: dict[str, ValidatingPolicies | ValidatingWebhooks] = {
-            "ValidatingAdmissionPolicy": ValidatingPolicies(storage, authorizer),
+        self._validating: dict[str, ValidatingGate | ValidatingWebhooks] = {
+            "ValidatingAdmissionPolicy": ValidatingGate(storage, authorizer),
             "ValidatingAdmissionWebhook": ValidatingWebhooks(storage, dispatcher, conditions),
         }
         self._last = EscalationCheck(authorizer)

@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from kapstan.apiserver.admission.policy.typechecking import expression_warnings
 from kapstan.apiserver.controllers.controller import CollectionController
 from kapstan.machinery.gvk import GroupResource
 
@@ -32,6 +31,8 @@ class PolicyStatusController(CollectionController):
         generation = policy["metadata"].get("generation", 0)
         if generation <= (policy.get("status") or {}).get("observedGeneration", 0):
             return
+        from kapstan.apiserver.admission.policy.typechecking import expression_warnings
+
         warnings = expression_warnings(policy, self._cluster.kinds)
         status = {
             "observedGeneration": generation,

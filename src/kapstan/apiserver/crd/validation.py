@@ -8,7 +8,6 @@ from typing import Any
 from kapstan.apiserver.crd.approval import ANNOTATION, approval
 from kapstan.apiserver.crd.bundle import bundle_complaint, has_valid_bundle
 from kapstan.apiserver.crd.definition import is_established
-from kapstan.apiserver.schema.structural import validate_schemas
 from kapstan.machinery.names import dns1035_label_errors, dns1123_subdomain_errors
 from kapstan.machinery.validation import FieldError, Path
 
@@ -28,6 +27,8 @@ def validate_definition(crd: Object, old: Object | None = None) -> list[FieldErr
     errors = _expected_name_errors(crd) if old is None else []
     errors += _group_errors(spec) + _scope_errors(spec)
     errors += _version_errors(spec)
+    from kapstan.apiserver.schema.structural import validate_schemas  # and CEL: not while there are no definitions
+
     errors += validate_schemas(spec, (old or {}).get("spec"))
     errors += _name_errors(spec.get("names") or {}, _SPEC.child("names"))
     may_be_invalid = old is None or not is_established(old) or not has_valid_bundle(old)

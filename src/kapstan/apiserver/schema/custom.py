@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kapstan.apiserver.schema.accept import compile_acceptor
-from kapstan.apiserver.schema.cel.rules import RuleNode, compile_rules
 from kapstan.apiserver.schema.coerce import InvalidMetadata, coerce_embedded, has_embedded
 from kapstan.apiserver.schema.default import compile_defaulter
 from kapstan.apiserver.schema.explain import explain
@@ -21,6 +20,9 @@ from kapstan.apiserver.schema.prune import prune
 from kapstan.apiserver.schema.ratchet import Correlated
 from kapstan.machinery.schema import Schema, compile_schema
 from kapstan.machinery.validation import ErrorType, FieldError, Path
+
+if TYPE_CHECKING:
+    from kapstan.apiserver.schema.cel.rules import RuleNode
 
 __all__ = ("CustomResourceSchema",)
 
@@ -94,6 +96,8 @@ class CustomResourceSchema:
     @cached_property
     def _rules(self) -> RuleNode | None:
         """Compiled when the first object comes: a definition may have hundreds of rules."""
+        from kapstan.apiserver.schema.cel.rules import compile_rules
+
         return compile_rules(self.schema)
 
     def _rule_errors(

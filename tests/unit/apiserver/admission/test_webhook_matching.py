@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kapstan.apiserver.admission.webhook.conditions import _Memory
+from kapstan.apiserver.admission.webhook.evaluation import _Memory
 from kapstan.apiserver.registry import verbs
 from kapstan.apiserver.request import LOOPBACK, DeleteOptions, Request, UserInfo
 from kapstan.machinery.errors import APIError, Forbidden, NotFound

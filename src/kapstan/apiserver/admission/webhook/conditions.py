@@ -8,71 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from kapstan.apiserver.admission.expressions import (
-    CONDITIONS_BUDGET,
-    Budget,
-    Compiled,
-    ExpressionFailed,
-    OutOfBudget,
-    authorizer_bindings,
-    compile_expression,
-    holds,
-    variables,
-)
 from kapstan.apiserver.admission.interface import AdmissionAttributes
 from kapstan.apiserver.admission.webhook.configuration import Hook
 from kapstan.apiserver.admission.webhook.invocation import Invocation
-from kapstan.apiserver.admission.webhook.review import described
 from kapstan.apiserver.authz.interface import Authorizer, forbidden_object
-from kapstan.apiserver.schema.cel import types
-from kapstan.apiserver.schema.cel.environment import Environment
-from kapstan.apiserver.schema.cel.pacing import unhurried
 
-__all__ = ("Conditions", "compile_condition")
+__all__ = ("Conditions",)
 
 Object = dict[str, Any]
 
-_ENVIRONMENT = Environment(variables())
-_WITH_PARAMS = Environment(variables(params=types.DYN))
-
-
-class _Memory:
-    """Expressions that were compiled, those used last; a program takes room in proportion to its text."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most  # characters
-        self._left = most
-        self._compiled: dict[tuple[str, bool], Compiled] = {}  # used last comes last
-
-    def __len__(self) -> int:
-        return len(self._compiled)
-
-    def compiled(self, expression: str, *, params: bool) -> Compiled:
-        key = expression, params
-        found = self._compiled.pop(key, None)
-        if found is None:
-            found = compile_expression(_WITH_PARAMS if params else _ENVIRONMENT, expression, "bool")
-            if len(expression) > self._most:
-                return found
-            self._left -= len(expression)
-        self._compiled[key] = found
-        while self._left < 0:
-            oldest = next(iter(self._compiled))
-            del self._compiled[oldest]
-            self._left += len(oldest[0])
-        return found
-
-
-_MEMORY = _Memory(256 << 10)
-
-
-def compile_condition(expression: str, *, params: bool = False) -> Compiled:
-    """A condition; those of policies may look at parameters."""
-    return _MEMORY.compiled(expression, params=params)
-
 
 class Conditions:
-    """Evaluates the match conditions of one logical cluster's webhooks."""
+    """The match conditions of one logical cluster's webhooks."""
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
@@ -88,16 +35,11 @@ class Conditions:
         """Whether all are true. Forbidden if that cannot be said and the webhook must not fail open."""
         if not hook.conditions:
             return True
-        bindings = {
-            "object": obj,
-            "oldObject": old,
-            "request": described(attributes, invocation.kind),
-            **authorizer_bindings(self._authorizer, attributes),
-        }
-        compiled = [compile_condition(condition.expression) for condition in hook.conditions]
+        from kapstan.apiserver.admission.webhook.evaluation import Undecided, conditions_hold
+
         try:
-            return await unhurried(lambda: holds(compiled, bindings, Budget(CONDITIONS_BUDGET)))
-        except (ExpressionFailed, OutOfBudget) as error:
+            return await conditions_hold(hook, self._authorizer, attributes, invocation, obj, old)
+        except Undecided as error:
             if hook.ignores_failure:
                 return False
             raise forbidden_object(attributes.kind.gvr.group_resource, attributes.name, str(error)) from None

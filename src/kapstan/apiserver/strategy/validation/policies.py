@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from kapstan.apiserver.admission.policy.compiler import PolicyCompiler
-from kapstan.apiserver.schema.cel.types import DYN
 from kapstan.apiserver.strategy.validation.common import (
     Object,
     Rules,
@@ -20,6 +19,9 @@ from kapstan.apiserver.strategy.validation.common import (
 from kapstan.apiserver.strategy.validation.webhooks import compiles, match_conditions, match_resources
 from kapstan.machinery.names import dns1035_label_errors, dns1123_subdomain_errors
 from kapstan.machinery.validation import FieldError, Path
+
+if TYPE_CHECKING:
+    from kapstan.apiserver.admission.policy.compiler import PolicyCompiler
 
 __all__ = (
     "mutating_policy",
@@ -87,6 +89,9 @@ def _validating(obj: Object, old: Object | None) -> Rules:
 
 
 def _compiler(spec: Object, *, composed: bool) -> PolicyCompiler:
+    from kapstan.apiserver.admission.policy.compiler import PolicyCompiler
+    from kapstan.apiserver.schema.cel.types import DYN
+
     return PolicyCompiler(params=DYN if spec.get("paramKind") is not None else None, composed=composed)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from kapstan.apiserver.admission.expressions import Compiled
-from kapstan.apiserver.admission.webhook.conditions import compile_condition
 from kapstan.apiserver.strategy.validation.common import (
     Object,
     Rules,
@@ -18,6 +17,9 @@ from kapstan.apiserver.strategy.validation.common import (
 from kapstan.apiserver.strategy.validation.slices import full_domain_name
 from kapstan.machinery.names import dns1035_label_errors, dns1123_subdomain_errors
 from kapstan.machinery.validation import FieldError, Path
+
+if TYPE_CHECKING:
+    from kapstan.apiserver.admission.expressions import Compiled
 
 __all__ = (
     "compiles",
@@ -199,6 +201,10 @@ def match_resources(match: Object | None, path: Path) -> Rules:
 
 
 def match_conditions(found: Sequence[Object], path: Path, *, params: bool = False) -> Rules:
+    if not found:
+        return
+    from kapstan.apiserver.admission.webhook.evaluation import compile_condition
+
     names: set[str] = set()
     if len(found) > 64:
         yield FieldError.too_many(path, len(found), 64)
