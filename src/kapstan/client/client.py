@@ -127,7 +127,10 @@ class Client(LiveReader, LiveWriter):
         return await self._scale("patch", obj, name, namespace, request)
 
     async def evict(self, pod: str, namespace: str, *, grace_period: int | None = None, dry_run: bool = False) -> None:
-        """Ask for a pod to be moved away; TooManyRequests while a disruption budget forbids it."""
+        """Ask for a pod to be moved away; TooManyRequests while a disruption budget forbids it.
+
+        NotFound also where the server knows no evictions, as client-go has it.
+        """
         what = described("evict", "Pod", namespace or self.namespace, pod)
         namespace = self.scope(_PODS, namespace, what=what)
         eviction: dict[str, Any] = {
@@ -140,7 +143,8 @@ class Client(LiveReader, LiveWriter):
             eviction["deleteOptions"]["dryRun"] = ["All"]
         path = _PODS.object(namespace, pod, "eviction")
         # Not repeated: whoever drains a node wants to know that it has to wait, and goes on with the next pod.
-        await self.send(Request(method="POST", path=path, what=what, body=encode(eviction), retry=False), _PODS.gvk)
+        body = encode(eviction)
+        await self.transport.send(Request(method="POST", path=path, what=what, body=body, retry=False))
 
     async def log(
         self,

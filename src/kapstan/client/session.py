@@ -79,13 +79,9 @@ class Session:
             raise UnexpectedAnswer(f"{what}: what the server sent does not fit the type: {error}") from None
 
     def _explained(self, error: NotFound, gvk: GroupVersionKind, subresource: str) -> NotFound | NoKindMatch:
-        """An object that is not there is named in the details; a kind that is not served is not.
-
-        Kinds of the core group are served everywhere: there, only an object can be missing, whatever the answer is
-        like. That of the simulated clusters of Cluster API is no Status.
-        """
+        """An object that is not there is named in the details; a kind, or an API, that is not served is not."""
         details = error.status.details
-        if (details is not None and details.name) or not (gvk.group or subresource):
+        if details is not None and details.name:
             return error
         return NoKindMatch(gvk, self.transport.config.server, subresource=subresource)
 

@@ -286,11 +286,22 @@ def _prefix(request: Request) -> str:
     return f"{request.what}: " if request.what else ""
 
 
+class _StatusError(msgspec.Struct):
+    """An error of Go as JSON, which the simulated clusters of Cluster API send in place of the Status in it."""
+
+    status: Status | None = msgspec.field(name="ErrStatus", default=None)
+
+
+def _status_in(body: memoryview) -> Status:
+    found = decode(body, Status)
+    return found if found.status else decode(body, _StatusError).status or found
+
+
 async def _refusal(answer: _Answer, request: Request) -> APIError:
     try:
         with heeding():
             body = memoryview(await answer.bytes())
-        status = decode(body, Status)
+        status = _status_in(body)
     except PyreqwestError:  # cut while it explained itself
         body, status = memoryview(b""), Status()
     except msgspec.DecodeError:

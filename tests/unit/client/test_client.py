@@ -246,11 +246,43 @@ async def test_a_missing_object_and_a_missing_kind_are_told_apart(server: Server
         await client.request("GET", "/nowhere")
 
 
-async def test_what_every_server_serves_can_only_be_a_missing_object(server: Server, client: Client) -> None:
-    """The simulated clusters of Cluster API answer so: it is JSON, but no Status."""
-    server.handler = answer({"ErrStatus": {"reason": "NotFound", "code": 404}}, status=404)
+async def test_an_error_of_go_is_taken_for_the_status_in_it(server: Server, client: Client) -> None:
+    """The simulated clusters of Cluster API answer so."""
+    details = {"name": "/n", "kind": "nodes"}
+    told = {
+        "status": "Failure",
+        "message": 'nodes "/n" not found',
+        "reason": "NotFound",
+        "details": details,
+        "code": 404,
+    }
+    server.handler = answer({"ErrStatus": {"metadata": {}, **told}}, status=404)
     assert await client.find(core.Node, "n") is None
     await client.delete(core.Node, "n")
+    with pytest.raises(NotFound, match='get Node n: nodes "/n" not found'):
+        await client.get(core.Node, "n")
+
+
+async def test_a_page_that_is_not_found_is_no_missing_object(server: Server, client: Client) -> None:
+    """Behind a proxy, or at a wrong address: nothing there may be taken for gone."""
+
+    async def nothing(request: web.Request) -> web.StreamResponse:
+        return web.Response(status=404, text="<html>404 Not Found</html>", content_type="text/html")
+
+    server.handler = nothing
+    with pytest.raises(NoKindMatch, match=r"does not serve Node \(v1\); is this the address of a Kube"):
+        await client.find(core.Node, "n")
+    with pytest.raises(NoKindMatch):
+        await client.delete(core.Node, "n")
+
+
+async def test_where_nobody_can_be_evicted_the_pod_is_not_found(server: Server, client: Client) -> None:
+    """As client-go has it: not every server knows evictions, and a drain goes on."""
+
+    async def nothing(request: web.Request) -> web.StreamResponse:
+        return web.Response(status=404, text="404: Page Not Found")
+
+    server.handler = nothing
     with pytest.raises(NotFound, match="evict Pod n/p: "):
         await client.evict("p", "n")
 
