@@ -13,7 +13,6 @@ from kapstan.apiserver.storage.interface import Event
 
 __all__ = ("History", "HistoryLimits")
 
-_FRAMED = 64  # the newest events keep what was encoded for watchers: others may still be about to send it
 _revision = attrgetter("revision")
 
 
@@ -39,11 +38,8 @@ class History:
         return len(self._events)
 
     def append(self, event: Event) -> None:
-        events = self._events
-        events.append(event)
+        self._events.append(event)
         self._bytes += len(event.record.value)
-        if len(events) > _FRAMED:
-            events[-_FRAMED].frames.clear()
 
     @property
     def overfull(self) -> bool:

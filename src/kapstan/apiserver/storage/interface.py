@@ -97,7 +97,7 @@ class Record:
 
 
 class Event:
-    """One write. `frames` holds what was encoded for watchers, once per representation."""
+    """One write. `frames` holds what was encoded for watchers, once per representation, while they send it."""
 
     __slots__ = ("frames", "previous", "record", "time", "type")
 

@@ -194,6 +194,8 @@ class Watcher:
                 value = _at_revision(value, event.revision)
             frame = _frame(type, self._representation.event_object(self._kind, value, first=self._first))
             if self._live:  # who is late is late alone
+                if not event.frames:  # all who are not have sent it before the loop's next turn
+                    self._loop.call_soon(event.frames.clear)
                 event.frames[key] = frame
         return frame
 

@@ -281,3 +281,19 @@ async def test_events_are_encoded_once_for_all_who_want_them_so(server: Embedded
             task.cancel()
     frames = [sink.frames[0] for sink in sinks]
     assert frames[0] is frames[1] is frames[2]
+
+
+async def test_what_was_encoded_for_watchers_is_forgotten_once_they_have_it(server: EmbeddedServer) -> None:
+    """Hundreds of idle clusters would each keep their latest events twice."""
+    api, storage, sink = server.cluster.api, server.cluster.storage, SlowSink(room=100)
+    watch = verbs.watch(api._request("watch", CONFIG_MAP, "default"), ListOptions(), AsObject())
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(watch.run(sink))
+        await asyncio.sleep(0)
+        before = storage.revision
+        await create(api, "a")
+        for _ in range(4):  # turns of the event loop
+            await asyncio.sleep(0)
+        running.cancel()
+    assert sink.frames
+    assert not any(event.frames for event in storage.events_since(before))
