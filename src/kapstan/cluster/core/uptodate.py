@@ -9,8 +9,12 @@ from datetime import datetime
 
 from kapstan.cluster.api.core import MachineDeployment, MachineSet
 from kapstan.cluster.api.core.machine import MachineTemplate
+from kapstan.cluster.skeleton.wording import rfc3339
 
-__all__ = ("differences", "rollout_is_due")
+__all__ = ("ROLLED_OUT", "differences", "note_rollout", "rollout_is_due")
+
+# On a MachineSet: the time of the rollout that it was made in, if it was asked for by time.
+ROLLED_OUT = "machinedeployment.kapstan.dev/rolled-out-after"
 
 
 def differences(current: MachineTemplate, wanted: MachineTemplate) -> list[str]:
@@ -34,9 +38,22 @@ def differences(current: MachineTemplate, wanted: MachineTemplate) -> list[str]:
 
 def rollout_is_due(machine_set: MachineSet, deployment: MachineDeployment, now: datetime) -> bool:
     """Whether a deployment asks for new machines although nothing has changed, and the set is older than that."""
-    after = deployment.spec.rollout.after if deployment.spec.rollout is not None else None
-    created = machine_set.metadata.creation_timestamp
-    return after is not None and created is not None and created < after < now
+    after, created = _asked_for(deployment), machine_set.metadata.creation_timestamp
+    if after is None or machine_set.metadata.annotations.get(ROLLED_OUT) == rfc3339(after):
+        return False
+    return created is not None and created < after < now
+
+
+def note_rollout(machine_set: MachineSet, deployment: MachineDeployment, now: datetime) -> None:
+    """Note on a new set which rollout it is part of. By the clock of the API server it may be made before its time, and
+    another would be made in its place."""
+    after = _asked_for(deployment)
+    if after is not None and after < now:
+        machine_set.metadata.annotations[ROLLED_OUT] = rfc3339(after)
+
+
+def _asked_for(deployment: MachineDeployment) -> datetime | None:
+    return deployment.spec.rollout.after if deployment.spec.rollout is not None else None
 
 
 def _kind(template: str) -> str:

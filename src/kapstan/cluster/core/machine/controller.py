@@ -133,7 +133,7 @@ class MachineReconciler(Reconciler[Machine]):
         created = machine.metadata.creation_timestamp
         if machine.status.conditions or machine.deleting or machine.controller_ref() is None or created is None:
             return False
-        if datetime.now(UTC) - created > timedelta(seconds=2):
+        if abs(datetime.now(UTC) - created) > timedelta(seconds=2):  # clocks may differ
             return False
         found = [await self._providers.find(ProviderObject, ref, machine.namespace) for ref in references(machine)]
         return any(part is None for part in found)

@@ -12,6 +12,7 @@ from kapstan.cluster.api.core.machineset import MachineSetSpec
 from kapstan.cluster.core.machinedeployment.choice import REVISION_HISTORY
 from kapstan.cluster.core.machinedeployment.rollout import Bounds, bounds
 from kapstan.cluster.core.machineset.naming import NEXT, suffix
+from kapstan.cluster.core.uptodate import ROLLED_OUT
 from kapstan.cluster.skeleton import labels
 from kapstan.machinery.codec import encode
 from kapstan.machinery.meta import LabelSelector, ObjectMeta
@@ -43,7 +44,7 @@ _NOT_FOR_SETS = (
     MAX_REPLICAS,
 )
 # Annotations of a set that are no copies of its deployment's.
-KEPT = (labels.REVISION, REVISION_HISTORY, labels.DISABLE_MACHINE_CREATE, NEXT)
+KEPT = (labels.REVISION, REVISION_HISTORY, labels.DISABLE_MACHINE_CREATE, NEXT, ROLLED_OUT)
 _LONGEST, _SUFFIX = 63, 5
 
 

@@ -12,6 +12,7 @@ from kapstan.cluster.core.machinedeployment.plan import first_size, has_heard, p
 from kapstan.cluster.core.machinedeployment.scope import Scope
 from kapstan.cluster.core.machinedeployment.sets import CacheBehind, check_known
 from kapstan.cluster.core.ownedkeys import owned_keys
+from kapstan.cluster.core.uptodate import note_rollout
 from kapstan.cluster.skeleton import labels
 from kapstan.cluster.skeleton.draft import Draft
 from kapstan.machinery.codec import to_builtins
@@ -28,7 +29,7 @@ async def reconcile_rollout(scope: Scope) -> Outcome:
     now = datetime.now(UTC)
     choice = choose(deployment, scope.sets, now)
     if choice.new is None and scope.templates.complete and not deployment.spec.paused:
-        new = await _create(scope, choice.old)
+        new = await _create(scope, choice.old, now)
         choice = Choice(new, choice.old)
         scope.sets.append(new)
     else:
@@ -49,7 +50,7 @@ def _due(scope: Scope, now: datetime) -> Outcome:
 # --- Writing ----------------------------------------------------------------------------------------------------------
 
 
-async def _create(scope: Scope, old: Sequence[MachineSet]) -> MachineSet:
+async def _create(scope: Scope, old: Sequence[MachineSet], now: datetime) -> MachineSet:
     """Make the set that is wanted, already as large as there is room."""
     deployment = scope.deployment
     if deployment.metadata.generation > 1:
@@ -57,6 +58,7 @@ async def _create(scope: Scope, old: Sequence[MachineSet]) -> MachineSet:
     revision, size = revision_after(old), first_size(deployment, old, scope.machines)
     for collision in range(10):
         wanted = desired.desired_set(deployment, revision, size, collision)
+        note_rollout(wanted, deployment, now)
         try:
             made = await scope.client.create(wanted, field_manager=desired.MANAGER)
         except AlreadyExists:

@@ -10,6 +10,7 @@ from tests.unit.cluster.core.builders import EPOCH, a_deployment, a_set, a_templ
 from kapstan.cluster.api.core import MachineSet
 from kapstan.cluster.core.machinedeployment.choice import choose, revise, revision_of
 from kapstan.cluster.core.machinedeployment.desired import desired_set, set_in_place, set_name
+from kapstan.cluster.core.uptodate import note_rollout
 
 REVISION = "machinedeployment.clusters.x-k8s.io/revision"
 HISTORY = "machinedeployment.clusters.x-k8s.io/revision-history"
@@ -37,6 +38,21 @@ def test_a_rollout_that_is_asked_for(hours: float, fits: bool) -> None:
     after = (EPOCH + timedelta(hours=hours)).isoformat()
     found = choose(a_deployment(rollout={"after": after}), [a_set(age=1)], EPOCH).new
     assert (found is not None) is fits
+
+
+def test_a_set_fits_the_rollout_that_it_was_made_in_whatever_the_api_server_s_clock_says() -> None:
+    """A server whose clock is behind says that it was made before; each set would have another made in its place."""
+    deployment = a_deployment(rollout={"after": (EPOCH - timedelta(seconds=1)).isoformat()})
+    made = desired_set(deployment, 1, 3)
+    note_rollout(made, deployment, EPOCH)
+    made.metadata.creation_timestamp = EPOCH - timedelta(seconds=5)
+    assert choose(deployment, [made], EPOCH).new is made
+    again = a_deployment(rollout={"after": EPOCH.isoformat()})
+    assert choose(again, [made], EPOCH + timedelta(seconds=1)).new is None
+    early = desired_set(again, 1, 3)
+    note_rollout(early, again, EPOCH - timedelta(hours=1))
+    early.metadata.creation_timestamp = EPOCH - timedelta(hours=1)
+    assert choose(again, [early], EPOCH + timedelta(seconds=1)).new is None, "a rollout that was yet to come"
 
 
 def test_revisions_only_go_up() -> None:
