@@ -1,7 +1,7 @@
 """Bootstrap: what a logical cluster has from its first moment.
 
-Roles, bindings and priority classes are the same everywhere: in memory, all clusters of a process share one copy of
-them. Namespaces and the `kubernetes` service are each cluster's own.
+Roles, bindings and priority classes are the same everywhere: all clusters that a process makes share one copy of them
+in memory. Namespaces and the `kubernetes` service are each cluster's own.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ async def new_cluster(
     cluster = LogicalCluster(name, storage, credentials, static_tokens=static_tokens, webhook_client=webhook_client)
     if tasks is not None:
         cluster.host(tasks)
-    if persistent:
+    if persistent and storage.revision == 0:
+        await storage.begin_with(await _shared())
+    elif persistent:
         await _reconcile(storage)
     await _create_own(cluster)
     await cluster.custom_resources.start()
@@ -62,7 +64,7 @@ async def new_cluster(
 
 
 async def _shared() -> Snapshot:
-    """The part that all clusters in memory have in common, made once."""
+    """The part that all new clusters have in common, made once."""
     global _template
     if _template is None:
         storage = MemoryStorage()

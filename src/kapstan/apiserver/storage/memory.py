@@ -12,7 +12,15 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Sequence
 
 from kapstan.apiserver.storage.history import History, HistoryLimits
-from kapstan.apiserver.storage.interface import Event, Observer, Record, RevisionTooNew, RevisionTooOld, WriteConflict
+from kapstan.apiserver.storage.interface import (
+    Event,
+    Observer,
+    Record,
+    RevisionTooNew,
+    RevisionTooOld,
+    StorageError,
+    WriteConflict,
+)
 from kapstan.machinery.gvk import GroupResource
 
 __all__ = ("MemoryStorage", "Snapshot", "Table")
@@ -157,7 +165,22 @@ class MemoryStorage:
     def _next_revision(self) -> int:
         return self._revision + 1
 
+    async def begin_with(self, base: Snapshot) -> None:
+        """Take over the records of another storage, all together. Only for a storage that has had none."""
+        records = [record for table in base.tables.values() for record in table.records.values()]
+        for record in sorted(records, key=lambda record: record.revision):
+            self._submit(Event("ADDED", record, None, self._clock()))
+        for record in records:
+            await self.settle(record)
+        if self._revision < base.revision:  # some were refused before we came to wait for them
+            raise StorageError(f"the write could not be stored: {self.problem}")
+
     async def _write(self, event: Event) -> None:
+        self._submit(event)
+        await self.settle(event.record)
+
+    def _submit(self, event: Event) -> None:
+        """Accept a write; it is committed as soon as it is durable."""
         self._commit(event)
 
     def _commit(self, event: Event) -> None:

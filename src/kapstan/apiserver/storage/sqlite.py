@@ -118,12 +118,10 @@ class SQLiteStorage(MemoryStorage):
     def _next_revision(self) -> int:
         return self._allocated + 1
 
-    async def _write(self, event: Event) -> None:
+    def _submit(self, event: Event) -> None:
         self._allocated = event.revision
-        append = _Append(self, event)
-        self._pending[event.record.kind, event.record.key] = append
+        append = self._pending[event.record.kind, event.record.key] = _Append(self, event)
         self._database.writer.submit(append)
-        await append.wait()
 
     def committed(self, append: _Append) -> None:
         """A write is durable: let everyone see it."""

@@ -16,6 +16,7 @@ import pytest
 
 from kapstan.apiserver.storage.history import HistoryLimits
 from kapstan.apiserver.storage.interface import Event, StorageError
+from kapstan.apiserver.storage.memory import MemoryStorage
 from kapstan.apiserver.storage.sqlite import Database, SQLiteStorage
 from kapstan.machinery.gvk import GroupResource
 
@@ -53,6 +54,32 @@ async def test_a_restart_restores_objects_revisions_history_and_settings(path: P
     ]
     assert storage.setting("ca") == b"secret"
     assert (await storage.put(CONFIG_MAPS, "a/z", None, build("a/z"))).revision == 4
+    await database.close()
+
+
+async def test_clusters_that_begin_alike_share_what_they_begin_with_and_keep_it(path: Path, build: Any) -> None:
+    common = MemoryStorage()
+    record = await common.put(CONFIG_MAPS, "a/x", None, build("a/x"))
+    await common.put(CONFIG_MAPS, "a/y", None, build("a/y"))
+    database, storage = await open_storage(path)
+    await storage.begin_with(common.snapshot())
+    assert storage.get(CONFIG_MAPS, "a/x") is record
+    assert (await storage.put(CONFIG_MAPS, "a/z", None, build("a/z"))).revision == 3
+    await database.close()
+
+    database, storage = await open_storage(path)
+    assert [(found.key, found.revision) for found in storage.list(CONFIG_MAPS)] == [("a/x", 1), ("a/y", 2), ("a/z", 3)]
+    await database.close()
+
+
+async def test_a_beginning_that_cannot_be_written_is_refused(path: Path, build: Any) -> None:
+    common = MemoryStorage()
+    await common.put(CONFIG_MAPS, "a/x", None, build("a/x"))
+    database, storage = await open_storage(path)
+    await database.execute("DROP TABLE log", ())
+    with pytest.raises(StorageError):
+        await storage.begin_with(common.snapshot())
+    assert storage.revision == 0
     await database.close()
 
 
