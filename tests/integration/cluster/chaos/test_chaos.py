@@ -110,4 +110,4 @@ async def test_an_overloaded_api_server(life: Life, seed: int, chance: float) ->
     Machines and their computers still come in pairs."""
     overload = Overload(seed, chance=chance)
     await live(life, overload)
-    assert overload.faults > 10
+    assert overload.faults > 3, "with fewer it shows nothing; how many there are depends on how many requests are made"
