@@ -9,12 +9,14 @@ code 2, Ctrl-C in exit code 130. A traceback is a bug.
 from __future__ import annotations
 
 import asyncio
+import difflib
 import importlib
 from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from kapstan.cli.examples import examples
 from kapstan.machinery.errors import KapstanError
 from kapstan.version import __version__
 
@@ -47,6 +49,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "kube": LazyCommand("kapstan.cli.kube:kube", "Have the real Kubernetes programs at hand."),
     "manager": LazyCommand("kapstan.cli.manager:manager", "Run the controllers in a pod of the management cluster."),
     "up": LazyCommand("kapstan.cli.up:up", "Run a management plane, with nothing installed."),
+    "version": LazyCommand("kapstan.cli.version:version", "Print the versions of kapstan, Kubernetes and Python."),
 }
 
 
@@ -67,6 +70,16 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if near := difflib.get_close_matches(args[0], self.list_commands(ctx)):
+                raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -107,7 +120,16 @@ def _leaves(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
             yield error
 
 
-@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+_EXAMPLES = examples(
+    "kapstan demo                                     # what it does, on this machine",
+    "kapstan up                                       # a management plane",
+    "kapstan cluster create demo --workers 3 --wait   # a cluster",
+    "kapstan init --domain example.com                # an operator of your own",
+    "kapstan apiserver --data-dir ./data              # only the API",
+)
+
+
+@click.group(cls=LazyGroup, lazy=COMMANDS, epilog=_EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="kapstan")
 def main() -> None:
     """Cluster API in Python, and the operator SDK it is built with."""

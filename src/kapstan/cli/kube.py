@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from kapstan.cli import run
+from kapstan.cli.examples import examples
 from kapstan.components import assets, cache
 from kapstan.components.progress import ConsoleReporter
 from kapstan.components.releases import DEFAULT_PROGRAMS, DEFAULT_VERSION, PROGRAMS, check_version
@@ -53,21 +54,25 @@ def kube() -> None:
     """
 
 
-@kube.command()
+@kube.command(
+    epilog=examples(
+        "kapstan kube fetch", "kapstan kube fetch --version v1.35.4 --component kube-apiserver --component etcd"
+    )
+)
 @_with(_version, _components)
 def fetch(version: str | None, components: tuple[str, ...]) -> None:
     """Find programs, or else download or build them into the cache."""
     _show(run(assets.fetch(components or DEFAULT_PROGRAMS, version, reporter=ConsoleReporter())).values())
 
 
-@kube.command()
+@kube.command(epilog=examples("kapstan kube build --component helm"))
 @_with(_version, _components)
 def build(version: str | None, components: tuple[str, ...]) -> None:
     """Build programs from source into the cache, even if they are there."""
     _show(run(assets.rebuild(components or DEFAULT_PROGRAMS, version, reporter=ConsoleReporter())).values())
 
 
-@kube.command()
+@kube.command(epilog=examples('"$(kapstan kube which kubectl)" get nodes'))
 @_with(_version)
 @click.argument("program", type=click.Choice(list(PROGRAMS)), metavar="PROGRAM")
 def which(program: str, version: str | None) -> None:
@@ -75,7 +80,7 @@ def which(program: str, version: str | None) -> None:
     click.echo(run(assets.find_all([program], version))[program])
 
 
-@kube.command("list")
+@kube.command("list", epilog=examples("kapstan kube list", "kapstan kube list --version v1.36.3"))
 @_with(_one_version)
 def list_cached(version: str | None) -> None:
     """Show what the cache holds, of every version or of one."""

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import click
 
+from kapstan.cli.examples import examples
+
 __all__ = ("manager",)
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples("kapstan manager --leader-elect", "kapstan manager --providers core -- --help"),
+)
 @click.option(
     "--providers", metavar="NAMES", default="", help="Run only these: core, hosted, simulated.  [default: all]"
 )

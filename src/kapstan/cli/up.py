@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 
 from kapstan.cli.plane import data_folder
-from kapstan.machinery.errors import ConfigError
 
 if TYPE_CHECKING:
     from kapstan.runtime.manager import Manager
@@ -65,7 +64,7 @@ def up(
     Ctrl-C stops it; everything is kept, and is there again the next time.
     """
     if context and not kubeconfig:
-        raise ConfigError("--context goes with --kubeconfig: name the kubeconfig that has the context")
+        raise click.UsageError("--context goes with --kubeconfig: name the kubeconfig that has the context.")
     log_to_terminal(verbose=verbose)
     from kapstan.runtime.process import collect_rarely, new_event_loop
 

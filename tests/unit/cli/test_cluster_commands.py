@@ -13,6 +13,7 @@ from rich.console import Console
 
 from kapstan.cli import main
 from kapstan.cli.cluster.drawing import age, draw, listed, show
+from kapstan.cli.values import duration
 from kapstan.cluster.management.tree import Part
 from kapstan.machinery.meta import Condition, ConditionStatus
 
@@ -51,20 +52,62 @@ def test_a_template_may_be_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["generate", "cluster"], "name the cluster: kapstan generate cluster NAME"),
         (["generate", "cluster", "Demo"], "'Demo' cannot be the name of a cluster: "),
+        (["generate", "cluster", "demo", "-n", "My Team"], "'My Team' cannot be the name of a namespace: "),
         (["generate", "cluster", "demo", "--flavor", "x"], "there is no flavor 'x'; there are hosted, simulated"),
-        (["generate", "cluster", "demo", "--set", "x"], "--set 'x': write NAME=VALUE"),
         (["generate", "cluster", "demo", "--from", "/no/such/file"], "cannot read the template /no/such/file: No such"),
         (["cluster", "list", "--kubeconfig", "/no/such/file"], "/no/such/file"),
-        (["cluster", "scale", "demo"], "say what to scale: --workers N, --control-plane N, or both"),
-        (["up", "--context", "x"], "--context goes with --kubeconfig"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(arguments: list[str], sentence: str) -> None:
     result = kapstan(*arguments)
     assert result.exit_code == 1 and result.stderr.startswith("Error: ")
     assert sentence in result.stderr and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["generate", "cluster"], "Name the cluster: kapstan generate cluster NAME"),
+        (["generate", "cluster", "demo", "--set", "x"], "--set 'x': write NAME=VALUE"),
+        (
+            ["generate", "cluster", "demo", "--kubernetes-version", "1.36"],
+            "'1.36' is no version of Kubernetes: write all",
+        ),
+        (["cluster", "upgrade", "demo", "--kubernetes-version", "latest"], "'latest' is no version of Kubernetes: "),
+        (["cluster", "scale", "demo"], "Say what to scale: --workers N, --control-plane N, or both"),
+        (
+            ["cluster", "delete", "demo", "--timeout", "soon"],
+            "'soon' is no time to wait: write seconds, or such as 90s",
+        ),
+        (["cluster", "delete", "demo", "--timeout", "0"], "'0' is no time to wait: "),
+        (["cluster", "describ", "demo"], "No such command 'describ'. Did you mean describe?"),
+        (["up", "--context", "x"], "--context goes with --kubeconfig"),
+    ],
+)
+def test_a_command_that_is_called_wrongly_says_how_to_call_it(arguments: list[str], sentence: str) -> None:
+    result = kapstan(*arguments)
+    assert result.exit_code == 2 and result.stderr.startswith("Usage: ")
+    assert f"Error: {sentence}" in result.stderr.replace("Invalid value for '--kubernetes-version': ", "").replace(
+        "Invalid value for '--timeout': ", ""
+    )
+
+
+@pytest.mark.parametrize("version", ["1.36.1", "v1.36.1"])
+def test_a_version_may_be_written_without_its_v(version: str) -> None:
+    made = kapstan("generate", "cluster", "demo", "--kubernetes-version", version).stdout
+    assert made.count("version: v1.36.1\n") == 2
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("0.5", 0.5), ("90s", 90), ("10m", 600), ("1h30m", 5400)])
+def test_a_time_is_in_seconds_or_as_kubectl_has_it(text: str, seconds: float) -> None:
+    assert duration(text) == seconds
+
+
+def test_a_template_may_come_through_a_pipe() -> None:
+    template = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${CLUSTER_NAME}\n"
+    result = CliRunner().invoke(main, ["generate", "cluster", "demo", "--from", "-"], input=template)
+    assert result.stdout == template.replace("${CLUSTER_NAME}", "demo")
 
 
 # --- Drawing ----------------------------------------------------------------------------------------------------------

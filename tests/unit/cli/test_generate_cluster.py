@@ -38,11 +38,9 @@ def test_variables_come_from_options_then_settings_then_the_environment(tmp_path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "name the cluster: kapstan generate cluster NAME"),
         (("Demo_X",), "'Demo_X' cannot be the name of a cluster"),
         (("demo", "--flavor", "nope"), "there is no flavor 'nope'; there are hosted, simulated"),
         (("demo", "--from", "absent.yaml"), "cannot read the template absent.yaml"),
-        (("demo", "--set", "FOO"), "--set 'FOO': write NAME=VALUE"),
     ],
 )
 def test_what_cannot_be_made_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import click
 import pytest
@@ -41,6 +41,28 @@ def test_every_command_of_the_table_exists(name: str) -> None:
 
     assert result.exit_code == 0
     assert result.output.startswith(f"Usage: main {name} ")
+
+
+def commands(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from commands(found, *path, name)
+
+
+def test_the_help_of_every_command_has_examples() -> None:
+    for path in commands(main):
+        output = CliRunner().invoke(main, [*path, "--help"], prog_name="kapstan").output
+        assert " ".join(["kapstan", *path]) in output.partition("\n  Examples:\n")[2], path
+
+
+def test_the_command_version_tells_of_kubernetes_and_python_too() -> None:
+    lines = CliRunner().invoke(main, ["version"]).output.splitlines()
+    assert [line.split()[0] for line in lines] == ["kapstan", "Kubernetes", "Python"]
+    assert lines[0].split()[1] == f"v{__version__}"
 
 
 def test_a_command_is_imported_when_it_is_called(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,10 @@ from functools import partial
 import click
 
 from kapstan.cli import run
-from kapstan.cli.cluster.session import connected, named_cluster
+from kapstan.cli.cluster.session import connected, named, named_cluster
 from kapstan.cli.cluster.template import TemplateChoice, template_options
 from kapstan.cli.cluster.waiting import wait_options, wait_until
+from kapstan.cli.examples import examples
 from kapstan.client import Client
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.management.following import is_available
@@ -21,7 +22,13 @@ from kapstan.machinery.gvk import ObjectKey
 __all__ = ("create",)
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "kapstan cluster create demo --workers 3 --wait",
+        "kapstan cluster create demo --flavor hosted --kubernetes-version v1.36.3 --namespace team",
+        "kapstan cluster create demo --from template.yaml --set WORKER_CPU=16",
+    )
+)
 @named_cluster
 @template_options
 @wait_options
@@ -49,9 +56,9 @@ async def _create(
             title = f"Creating cluster {key}"
             reached = partial(is_available, workers=_workers_of(documents))
             await wait_until(client, cluster, reached, title=title, timeout=timeout, new=True)
-            click.echo(f"Cluster {key} is available:  kapstan cluster kubeconfig {name}")
+            click.echo(f"Cluster {key} is available:  kapstan cluster kubeconfig {named(client, key)}")
         else:
-            click.echo(f"Cluster {key} is being created:  kapstan cluster describe {name}")
+            click.echo(f"Cluster {key} is being created:  kapstan cluster describe {named(client, key)}")
 
 
 def _workers_of(documents: list[Document]) -> int:

@@ -7,12 +7,13 @@ import click
 from kapstan.cli import run
 from kapstan.cli.cluster.session import connected, existing, named_cluster
 from kapstan.cli.cluster.waiting import wait_options, wait_until_gone
+from kapstan.cli.examples import examples
 from kapstan.cluster.api.core import Cluster
 
 __all__ = ("delete",)
 
 
-@click.command()
+@click.command(epilog=examples("kapstan cluster delete demo --wait --timeout 5m"))
 @named_cluster
 @wait_options
 def delete(name: str, namespace: str, kubeconfig: str, context: str, wait: bool, timeout: float) -> None:

@@ -6,11 +6,12 @@ import click
 
 from kapstan.cli import run
 from kapstan.cli.cluster.session import connected, existing, named_cluster
+from kapstan.cli.examples import examples
 
 __all__ = ("describe",)
 
 
-@click.command()
+@click.command(epilog=examples("kapstan cluster describe demo", "watch kapstan cluster describe demo"))
 @named_cluster
 def describe(name: str, namespace: str, kubeconfig: str, context: str) -> None:
     """Show the objects of cluster NAME as a tree, how each of them is, and what is waited for."""

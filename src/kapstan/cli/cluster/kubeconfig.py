@@ -8,13 +8,19 @@ import click
 
 from kapstan.cli import run
 from kapstan.cli.cluster.session import connected, existing, named_cluster
+from kapstan.cli.examples import examples
 from kapstan.k8s.core_v1 import Secret
 from kapstan.machinery.errors import ConfigError
 
 __all__ = ("kubeconfig",)
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "kubectl --kubeconfig <(kapstan cluster kubeconfig demo) get nodes",
+        "kapstan cluster kubeconfig demo -o demo.kubeconfig",
+    )
+)
 @named_cluster
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file to write it to, for its owner only."

@@ -6,6 +6,7 @@ import click
 
 from kapstan.cli import run
 from kapstan.cli.cluster.session import connected
+from kapstan.cli.examples import examples
 from kapstan.cli.plane import connection_options
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.api.core.cluster import ReplicaCounts
@@ -13,7 +14,7 @@ from kapstan.cluster.api.core.cluster import ReplicaCounts
 __all__ = ("list_clusters",)
 
 
-@click.command("list")
+@click.command("list", epilog=examples("kapstan cluster list", "kapstan cluster list --namespace team"))
 @click.option("-n", "--namespace", default="", metavar="NAME", help="Only this namespace.  [default: all]")
 @connection_options
 def list_clusters(namespace: str, kubeconfig: str, context: str) -> None:
@@ -28,7 +29,9 @@ async def _list(namespace: str, kubeconfig: str, context: str) -> None:
     async with connected(kubeconfig, context) as client:
         clusters = await client.list(Cluster, namespace)
     if not clusters:
-        click.echo("There are no clusters. The first: kapstan cluster create demo --wait", err=True)
+        where = f" in namespace {namespace}" if namespace else ""
+        option = f" --namespace {namespace}" if namespace else ""
+        click.echo(f"There are no clusters{where}. The first: kapstan cluster create demo{option} --wait", err=True)
         return
     table = listed("NAMESPACE", "NAME", "AVAILABLE", "CONTROL PLANE", "WORKERS", "VERSION", "AGE", "WAITING FOR")
     for one in sorted(clusters, key=lambda cluster: cluster.key):

@@ -9,16 +9,22 @@ import click
 from kapstan.cli import run
 from kapstan.cli.cluster.session import connected, existing, named_cluster
 from kapstan.cli.cluster.waiting import wait_options, wait_until
+from kapstan.cli.examples import examples
 from kapstan.client import Client, Patch
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.management.changing import control_plane_of, worker_deployment, worker_deployments
 from kapstan.cluster.management.following import is_scaled
-from kapstan.machinery.errors import ConfigError
 
 __all__ = ("scale",)
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "kapstan cluster scale demo --workers 5 --wait",
+        "kapstan cluster scale demo --workers 2 --machine-deployment demo-md-0",
+        "kapstan cluster scale demo --control-plane 0    # hibernates; 1 wakes it",
+    )
+)
 @named_cluster
 @click.option("--workers", type=click.IntRange(min=0), metavar="N", help="How many workers.")
 @click.option(
@@ -42,7 +48,7 @@ def scale(
 ) -> None:
     """Change how many machines cluster NAME has."""
     if workers is None and control_plane is None:
-        raise ConfigError("say what to scale: --workers N, --control-plane N, or both")
+        raise click.UsageError("Say what to scale: --workers N, --control-plane N, or both.")
 
     async def go() -> None:
         async with connected(kubeconfig, context) as client:

@@ -15,7 +15,7 @@ from kapstan.cluster.skeleton.wording import shortened
 from kapstan.machinery.errors import ConfigError
 from kapstan.machinery.gvk import ObjectKey
 
-__all__ = ("connected", "existing", "named_cluster", "namespace_option")
+__all__ = ("connected", "existing", "named", "named_cluster", "namespace_option")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,5 +50,11 @@ async def existing(client: Client, name: str, namespace: str) -> Cluster:
     if found is not None:
         return found
     others = sorted(str(one.key) for one in await client.list(Cluster))
-    known = f"there are {shortened(others)}" if others else "there is none at all"
+    known = f"there {'are' if len(others) > 1 else 'is'} {shortened(others)}" if others else "there is none at all"
     raise ConfigError(f"there is no cluster {key}: {known}")
+
+
+def named(client: Client, cluster: ObjectKey) -> str:
+    """A cluster as the next command has to name it."""
+    elsewhere = cluster.namespace != client.config.namespace
+    return f"{cluster.name} --namespace {cluster.namespace}" if elsewhere else cluster.name

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 from msgspec import Struct
 
+from kapstan.cli.values import kubernetes_version
 from kapstan.cluster.templates.flavors import DEFAULT_FLAVOR, flavor, template_in
 from kapstan.machinery.errors import ConfigError
 from kapstan.machinery.names import dns1123_label_errors
@@ -37,6 +38,8 @@ class TemplateChoice(Struct, frozen=True, kw_only=True):
         """The environment, then what was set, then what has an option of its own."""
         if errors := dns1123_label_errors(name):
             raise ConfigError(f"{name!r} cannot be the name of a cluster: {errors[0]}")
+        if namespace and (errors := dns1123_label_errors(namespace)):
+            raise ConfigError(f"{namespace!r} cannot be the name of a namespace: {errors[0]}")
         given = {
             "CLUSTER_NAME": name,
             "NAMESPACE": namespace,
@@ -53,9 +56,15 @@ def template_options(command: F) -> F:
     options = (
         click.option("--flavor", default=DEFAULT_FLAVOR, show_default=True, help="The template: simulated or hosted."),
         click.option(
-            "--from", "source", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="A template file."
+            "--from",
+            "source",
+            type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+            metavar="FILE",
+            help="A template file; - is standard input.",
         ),
-        click.option("--kubernetes-version", metavar="VERSION", help="The version of Kubernetes."),
+        click.option(
+            "--kubernetes-version", type=kubernetes_version, metavar="VERSION", help="The version of Kubernetes."
+        ),
         click.option("--workers", type=click.IntRange(min=0), metavar="N", help="How many workers."),
         click.option("--control-plane", type=click.IntRange(min=0), metavar="N", help="Replicas of the control plane."),
         click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A variable; can be repeated."),
@@ -68,5 +77,5 @@ def template_options(command: F) -> F:
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise ConfigError(f"--set {text!r}: write NAME=VALUE")
+        raise click.UsageError(f"--set {text!r}: write NAME=VALUE")
     return name, value

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from kapstan.cli.values import duration
 from kapstan.client import Client
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.management.following import follow, milestones_of, steps_of, waits_for
@@ -24,8 +25,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 def wait_options(command: F) -> F:
     """Options of a command that can wait: --wait, --timeout."""
     wait = click.option("--wait", is_flag=True, help="Wait until it is done, and show how far it is.")
-    seconds = click.FloatRange(min=0, min_open=True)
-    timeout = click.option("--timeout", type=seconds, default=600, show_default=True, help="With --wait: seconds.")
+    timeout = click.option(
+        "--timeout",
+        type=duration,
+        metavar="TIME",
+        default="10m",
+        show_default=True,
+        help="With --wait: how long at most.",
+    )
     return wait(timeout(command))
 
 

@@ -142,7 +142,9 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"cannot use the data folder {folder}: {error.strerror or error}") from error
+        raise ConfigError(
+            f"cannot use the data folder {folder}: {error.strerror or error}; choose another with --data-dir"
+        ) from error
 
 
 def _write_kubeconfig(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -27,9 +28,9 @@ def flavor(name: str) -> str:
 
 
 def template_in(path: Path) -> str:
-    """A template in a file; ConfigError says why it cannot be read."""
+    """A template in a file, or from standard input (`-`); ConfigError says why it cannot be read."""
     try:
-        return path.read_text()
+        return sys.stdin.read() if str(path) == "-" else path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise ConfigError(f"cannot read the template {path}: {reason}") from error

@@ -11,13 +11,14 @@ from kapstan.cluster.api.core import Cluster, Machine, MachineDeployment, Machin
 from kapstan.cluster.api.infrastructure import SimulatedCluster, SimulatedMachine, SimulatedMachineTemplate
 from kapstan.k8s.core_v1 import Node, Secret
 
-WAIT = ("--wait", "--timeout", "120")
+WAIT = ("--wait", "--timeout", "2m")
 
 
 async def test_a_cluster_from_its_creation_to_its_end(kapstan: CommandLine, tmp_path: Path) -> None:
     """One test for one life: each step begins where the one before has ended."""
     client, namespace = kapstan.env.client, kapstan.namespace
-    assert "is available" in await kapstan("create", "demo", "--workers", "3", *WAIT)
+    said = await kapstan("create", "demo", "--workers", "3", *WAIT)
+    assert said.endswith(f"is available:  kapstan cluster kubeconfig demo --namespace {namespace}\n")
 
     tree = await kapstan("describe", "demo")
     assert "├─ClusterInfrastructure - SimulatedCluster/demo   Ready: True" in tree
@@ -38,6 +39,8 @@ async def test_a_cluster_from_its_creation_to_its_end(kapstan: CommandLine, tmp_
     assert {node.name for node in nodes} == {machine.name for machine in await client.list(Machine, namespace)}
 
     await kapstan("upgrade", "demo", "--kubernetes-version", "1.36.4", *WAIT)
+    again = await kapstan("upgrade", "demo", "--kubernetes-version", "v1.36.4", *WAIT)
+    assert again == "HostedControlPlane demo is at v1.36.4 already\n"
     machines = await client.list(Machine, namespace)
     assert {machine.spec.version for machine in machines} == {"v1.36.4"}
     assert {machine.name for machine in machines}.isdisjoint(node.name for node in nodes)
@@ -85,7 +88,7 @@ async def test_a_cluster_is_not_created_twice(kapstan: CommandLine) -> None:
 
 async def test_what_is_refused_leaves_nothing_behind(kapstan: CommandLine) -> None:
     """The version is refused by a webhook, when the cluster and its infrastructure are made already."""
-    said = await kapstan("create", "bad", "--kubernetes-version", "latest", succeeds=False)
+    said = await kapstan("create", "bad", "--set", "KUBERNETES_VERSION=latest", succeeds=False)
     assert "spec.version" in said
     for kind in (Cluster, SimulatedCluster, Secret):
         await kapstan.env.gone(kind, "bad", kapstan.namespace)
