@@ -21,6 +21,7 @@ from kapstan.apiserver.credentials import Credentials
 from kapstan.apiserver.loopback import Loopback
 from kapstan.apiserver.server import Endpoint as ServedEndpoint
 from kapstan.apiserver.server import Server
+from kapstan.apiserver.storage.history import HistoryLimits
 from kapstan.apiserver.storage.memory import MemoryStorage
 from kapstan.apiserver.storage.sqlite import Database
 from kapstan.client import Config
@@ -46,6 +47,8 @@ from kapstan.simulation import Simulation
 __all__ = ("SimulatedRuntime",)
 
 _DATABASE = "simulated.db"
+# Hundreds of them in one process: their watches resume after a moment, not after ten minutes.
+_HISTORY = HistoryLimits(seconds=60.0)
 _LOOPBACK = "127.0.0.1"
 # What tokens and certificates are judged by.
 _TRUST = tuple(f"{FOLDER}/{name}" for name in ("ca.crt", "ca.key", "sa.pub", "sa.key"))
@@ -88,7 +91,7 @@ class SimulatedRuntime:
         self._places = Places(folder, self._address, self._range)
         self._places.open()
         if self._folder is not None:
-            self._database = await Database.open(self._places.folder / _DATABASE)
+            self._database = await Database.open(self._places.folder / _DATABASE, limits=_HISTORY)
             self._stack.push_async_callback(self._database.close)
         await self._stack.enter_async_context(self._server)
         return self
