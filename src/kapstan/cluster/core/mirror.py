@@ -6,6 +6,7 @@ stands in for it; and where there is no object at all, the condition says what t
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from kapstan.cluster.core.external import Referenced
@@ -15,6 +16,9 @@ from kapstan.machinery.meta import Condition
 from kapstan.machinery.model import Resource
 
 __all__ = ("Mirror",)
+
+# What the API server takes for a reason. That of a provider of v1beta1 may be any text.
+_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,1022}[A-Za-z0-9_])?")
 
 
 class Mirror(NamedTuple):
@@ -49,4 +53,7 @@ class Mirror(NamedTuple):
                 message=message,
             )
         reason = found.reason or (self.well if found.status == "True" else Reason.NO_REASON_REPORTED)
-        return found.replace(type=self.type, reason=reason, observed_generation=None)
+        message = found.message
+        if not _REASON.fullmatch(reason):
+            reason, message = Reason.NO_REASON_REPORTED, f"{reason}: {message}"
+        return found.replace(type=self.type, reason=reason, message=message, observed_generation=None)

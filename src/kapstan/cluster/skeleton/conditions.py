@@ -70,6 +70,10 @@ class ConditionType(StrEnum):
     DELETING = "Deleting"
 
 
+# A longer one is refused by the API server, and with it the whole status.
+_LONGEST_MESSAGE = 32768
+
+
 class HasConditions(Protocol):
     """The status of an object that has conditions."""
 
@@ -116,7 +120,11 @@ def put(obj: Conditioned, condition: Condition) -> None:
     since = condition.last_transition_time or now()
     if old is not None and old.status == condition.status and old.last_transition_time is not None:
         since = old.last_transition_time
-    new = condition.replace(last_transition_time=since, observed_generation=obj.metadata.generation or None)
+    new = condition.replace(
+        last_transition_time=since,
+        observed_generation=obj.metadata.generation or None,
+        message=condition.message[:_LONGEST_MESSAGE],
+    )
     others = [other for other in obj.status.conditions if other.type != condition.type]
     obj.status.conditions = sorted([*others, new], key=_place)
 

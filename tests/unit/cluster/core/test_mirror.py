@@ -55,6 +55,13 @@ def reported(**condition: Any) -> dict[str, Any]:
         pytest.param(
             referenced(reported(status="False")), True, False, ("False", "NoReasonReported", ""), id="no reason"
         ),
+        pytest.param(
+            referenced(reported(status="False", reason="no quota-left", message="ask"), contract="v1beta1"),
+            True,
+            False,
+            ("False", "NoReasonReported", "no quota-left: ask"),
+            id="a reason that the API server would refuse",
+        ),
         pytest.param(referenced({}), True, False, ("True", "Ready", ""), id="no condition, but done"),
         pytest.param(
             referenced({}),

@@ -47,3 +47,10 @@ def test_a_condition_says_which_generation_it_is_of() -> None:
     put(cluster, true(ConditionType.READY, "Yes"))
     assert to_builtins(cluster.status.conditions)[0]["observedGeneration"] == 7
     assert to_builtins(cluster.status.conditions)[0]["type"] == "Ready"
+
+
+def test_a_message_that_the_api_server_would_refuse_is_cut() -> None:
+    cluster = a_cluster()
+    put(cluster, false("Ready", "No", "x" * 100_000))
+    condition = get(cluster, "Ready")
+    assert condition is not None and condition.message == "x" * 32768
