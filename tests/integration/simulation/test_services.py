@@ -13,10 +13,11 @@ from tests.integration.simulation.objects import budget, deployment, service
 from kapstan.client import Patch
 from kapstan.components import assets
 from kapstan.k8s.apps_v1 import Deployment, ReplicaSet
-from kapstan.k8s.core_v1 import Endpoints, Pod
+from kapstan.k8s.core_v1 import Endpoints, Pod, Service
 from kapstan.k8s.discovery_v1 import EndpointSlice
 from kapstan.k8s.policy_v1 import PodDisruptionBudget
 from kapstan.machinery.errors import TooManyRequests
+from kapstan.machinery.meta import ObjectMeta
 from kapstan.testing import Environment
 
 
@@ -51,6 +52,23 @@ async def test_endpoints_are_the_ready_pods(env: Environment) -> None:
         await env.client.patch_named(Deployment, "web", namespace, Patch.merge({"spec": {"replicas": 1}}))
         await env.eventually(Endpoints, "web", namespace, has_addresses(1), timeout=120)
         await env.client.delete(Deployment, "web", namespace)
+
+
+async def test_endpoints_go_with_their_service(env: Environment) -> None:
+    """Also if the Service went while nobody looked; those that are no Service's, and came later, stay."""
+    namespace = await env.namespace()
+    async with env.simulate(nodes=1):
+        await env.client.create(service(namespace))
+        await env.eventually(Endpoints, "web", namespace, lambda endpoints: True)
+        await env.client.create(Endpoints(metadata=ObjectMeta(name="alone", namespace=namespace)))
+        await env.client.delete(Service, "web", namespace)
+        await env.gone(Endpoints, "web", namespace)
+        assert await env.client.find(Endpoints, "alone", namespace) is not None
+        await env.client.create(service(namespace))
+        await env.eventually(Endpoints, "web", namespace, lambda endpoints: True)
+    await env.client.delete(Service, "web", namespace)
+    async with env.simulate(nodes=1):
+        await env.gone(Endpoints, "web", namespace)
 
 
 async def test_evictions_leave_what_a_budget_demands(embedded: Environment) -> None:

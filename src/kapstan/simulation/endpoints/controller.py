@@ -1,4 +1,8 @@
-"""EndpointsReconciler: keeps the EndpointSlices and the Endpoints of Services that select pods."""
+"""EndpointsReconciler: keeps the EndpointSlices and the Endpoints of Services that select pods.
+
+A Service's slices go with it, as what it owns does. Its Endpoints have no owner: they are deleted here, also those of
+Services that went while nobody looked.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from kapstan.machinery.codec import to_builtins
 from kapstan.machinery.errors import AlreadyExists
 from kapstan.machinery.gvk import ObjectKey
 from kapstan.machinery.patch import diff
+from kapstan.runtime.change import Change
 from kapstan.runtime.declaration import controller, watches
 from kapstan.runtime.reconcile import Reconciler, Request
 from kapstan.runtime.snapshot import Snapshot
@@ -23,6 +28,7 @@ from kapstan.simulation.endpoints.slices import MANAGED_BY, SERVICE_NAME, planne
 __all__ = ("EndpointsReconciler",)
 
 _ZONE = "topology.kubernetes.io/zone"
+_LEADER = "control-plane.alpha.kubernetes.io/leader"
 
 
 class _Selectors:
@@ -48,6 +54,11 @@ class _Selectors:
         ]
 
 
+def _found_at_first(change: Change) -> bool:
+    """Endpoints that were there before us; those that only say who leads are no Service's."""
+    return change.initial and change.new is not None and _LEADER not in change.new.annotations()
+
+
 @controller(
     Service,
     name="endpointslice-controller",
@@ -55,7 +66,7 @@ class _Selectors:
     reads=[Endpoints, Pod, Node],
     max_concurrent_reconciles=4,
 )
-class EndpointsReconciler(Reconciler[Service]):
+class EndpointsReconciler(Reconciler[Request]):
     """Says where Services' pods are."""
 
     @cached_property
@@ -68,7 +79,23 @@ class EndpointsReconciler(Reconciler[Service]):
     def services_of(self, pod: Pod) -> Sequence[Request]:
         return self._selectors.matching(pod)
 
-    async def reconcile(self, service: Service) -> None:
+    @watches(Endpoints, when=_found_at_first)
+    def service_of(self, endpoints: Endpoints) -> Sequence[Request]:
+        return [endpoints.key]
+
+    async def reconcile(self, key: Request) -> None:
+        service = await self.client.find(Service, key.name, key.namespace)
+        if service is None:
+            await self._remove_endpoints(key)
+        else:
+            await self._keep(service)
+
+    async def _remove_endpoints(self, key: Request) -> None:
+        known = await self.client.find(Endpoints, key.name, key.namespace)
+        if known is not None and await self.live.find(Service, key.name, key.namespace) is None:
+            await self.client.delete(known, uid=known.uid)
+
+    async def _keep(self, service: Service) -> None:
         if not service.spec.selector or service.deleting or service.spec.type == "ExternalName":
             return
         store = self.client.cache.factory[Pod].lister(service.namespace)
