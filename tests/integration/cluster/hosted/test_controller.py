@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from tests.integration.cluster.hosted.management import PATIENCE, Management, condition
 
 from kapstan.client import Client, Config, Patch
@@ -19,7 +22,7 @@ from kapstan.k8s.core_v1 import ConfigMap, Secret
 from kapstan.machinery.conditions import find, is_true
 from kapstan.machinery.errors import APIError, ConnectionFailed, Invalid
 from kapstan.machinery.meta import ObjectMeta
-from kapstan.machinery.pki import new_ca
+from kapstan.machinery.pki import SigningKey, new_ca, new_signing_key
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
@@ -130,12 +133,12 @@ async def test_an_authority_that_the_user_brings_is_used(either: Management) -> 
 
 async def test_an_authority_that_the_user_replaces_is_taken_up_everywhere(either: Management) -> None:
     """By components, which know only the one that they were started with, and in what others are told."""
-    own = new_ca("another")
+    own, signing = new_ca("another"), new_signing_key()
     async with either.managed():
         await either.create()
         before = await either.available()
-        data = {name: b64encode(pem).decode() for name, pem in (("tls.crt", own.cert_pem), ("tls.key", own.key_pem))}
-        await either.client.patch_named(Secret, "c1-ca", either.namespace, Patch.merge({"data": data}))
+        await replace_secret(either, "c1-sa", signing.public_pem, signing.key_pem)
+        await replace_secret(either, "c1-ca", own.cert_pem, own.key_pem)
 
         await either.env.eventually(
             Secret,
@@ -146,20 +149,50 @@ async def test_an_authority_that_the_user_replaces_is_taken_up_everywhere(either
         )
         async with await either.tenant() as tenant:
             await root_ca_is(tenant, own.cert_pem.decode())
+            await tokens_are_signed_by(tenant, signing)
         after = await either.available()
         assert after.spec.control_plane_endpoint == before.spec.control_plane_endpoint
 
 
+async def replace_secret(management: Management, name: str, certificate: bytes, key: bytes) -> None:
+    data = {"tls.crt": b64encode(certificate).decode(), "tls.key": b64encode(key).decode()}
+    await management.client.patch_named(Secret, name, management.namespace, Patch.merge({"data": data}))
+
+
 async def root_ca_is(tenant: Client, pem: str) -> None:
-    """What pods trust; the API server may be replaced meanwhile."""
-    async with asyncio.timeout(120):
-        while True:
-            try:
-                if (await tenant.get(ConfigMap, "kube-root-ca.crt", "default")).data["ca.crt"] == pem:
-                    return
-            except (APIError, ConnectionFailed):
-                pass
-            await asyncio.sleep(0.1)
+    """What pods trust."""
+
+    async def told() -> bool:
+        return (await tenant.get(ConfigMap, "kube-root-ca.crt", "default")).data["ca.crt"] == pem
+
+    await comes_true(told)
+
+
+async def tokens_are_signed_by(tenant: Client, key: SigningKey) -> None:
+    public = load_pem_public_key(key.public_pem)
+    assert isinstance(public, ec.EllipticCurvePublicKey)
+    expected = urlsafe_b64encode(public.public_numbers().x.to_bytes(32)).rstrip(b"=")
+
+    async def told() -> bool:
+        return expected in await tenant.request("GET", "/openid/v1/jwks", accept="application/jwk-set+json")
+
+    await comes_true(told)
+
+
+async def comes_true(condition: Callable[[], Awaitable[bool]]) -> None:
+    """The API server may be replaced meanwhile."""
+    failure = ""
+    try:
+        async with asyncio.timeout(120):
+            while True:
+                try:
+                    if await condition():
+                        return
+                except (APIError, ConnectionFailed) as error:
+                    failure = str(error)
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        raise AssertionError(f"{condition.__qualname__} did not come true; last failure: {failure}") from None
 
 
 async def test_more_replicas_can_be_simulated(management: Management) -> None:

@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Callable
 from typing import Any
 
+from kapstan.client import Client
+from kapstan.cluster.controlplane.hosted.certificates import ADMINISTRATOR
 from kapstan.cluster.controlplane.hosted.scope import Scope
 from kapstan.cluster.controlplane.hosted.status import ConditionType
 from kapstan.cluster.controlplane.hosted.tenant.objects import (
@@ -63,10 +65,17 @@ async def _ensure(scope: Scope, what: str, ca: bytes, objects: Callable[[], tupl
     if scope.tenants.is_applied(scope.instance, what, digest):
         return
     wanted, unwanted = objects()
-    client = await scope.tenants.client(scope.instance, scope.runtime.connection(scope.instance))
+    client = await _connect(scope)
     await apply_objects(client, wanted)
     await delete_objects(client, unwanted)
     scope.tenants.was_applied(scope.instance, what, digest)
+
+
+async def _connect(scope: Scope) -> Client:
+    authorities, leaves = scope.authorities, scope.leaves
+    assert authorities and leaves, "components have their certificates before they answer"  # noqa: PT018
+    certificates = authorities.cluster.cert_pem + leaves.pairs[ADMINISTRATOR].cert_pem
+    return await scope.tenants.client(scope.instance, scope.runtime.connection(scope.instance), certificates)
 
 
 def _digest(scope: Scope, ca: bytes) -> str:

@@ -24,6 +24,7 @@ from kapstan.cluster.pki.leaves import Issuer, Leaf, Leaves, renew
 from kapstan.machinery.pki import CertificateAuthority, Usage
 
 __all__ = (
+    "ADMINISTRATOR",
     "FOLDER",
     "desired_files",
     "desired_leaves",
@@ -36,6 +37,8 @@ __all__ = (
 
 # Below a control plane's folder.
 FOLDER = "pki"
+# Our own way in.
+ADMINISTRATOR = "super-admin"
 
 _BOTH = (Usage.SERVER, Usage.CLIENT)
 _LOCAL_NAMES = ("localhost",)
@@ -89,7 +92,7 @@ def desired_leaves(settings: Settings, endpoint: Endpoint, layout: Layout | None
     names = (*settings.names, endpoint.host, *((layout.bind_address, layout.advertise_address) if layout else ()))
     serving = _api_server("apiserver", settings, names)
     # Ours: it works before there are roles, and none can be taken from it.
-    administrator = _client("super-admin", Issuer.CLUSTER, "kubernetes-super-admin", "system:masters")
+    administrator = _client(ADMINISTRATOR, Issuer.CLUSTER, "kubernetes-super-admin", "system:masters")
     if layout is None:
         return serving, administrator
     return (

@@ -20,17 +20,18 @@ class Tenants:
     """What a manager remembers of hosted clusters."""
 
     def __init__(self) -> None:
-        self._clients: dict[Instance, Client] = {}
+        self._clients: dict[Instance, tuple[Client, bytes]] = {}
         self._applied: dict[tuple[Instance, str], tuple[str, float]] = {}
 
-    async def client(self, instance: Instance, config: Config) -> Client:
-        """A connection, kept open as long as it leads to the same place."""
-        known = self._clients.get(instance)
-        if known is not None and known.config != config:
+    async def client(self, instance: Instance, config: Config, certificates: bytes) -> Client:
+        """A connection, kept open as long as it leads to the same place, with the same `certificates` in its files."""
+        known, read = self._clients.get(instance, (None, b""))
+        if known is not None and (known.config, read) != (config, certificates):
             await self._disconnect(instance)
             known = None
         if known is None:
-            known = self._clients[instance] = Client(config, field_manager="kapstan-hosted")
+            known = Client(config, field_manager="kapstan-hosted")
+            self._clients[instance] = known, certificates
         return known
 
     def is_applied(self, instance: Instance, what: str, digest: str) -> bool:
@@ -51,6 +52,6 @@ class Tenants:
             await self._disconnect(instance)
 
     async def _disconnect(self, instance: Instance) -> None:
-        client = self._clients.pop(instance, None)
-        if client is not None:
-            await client.close()
+        known = self._clients.pop(instance, None)
+        if known is not None:
+            await known[0].close()
