@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from kapstan.client import Client
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName, Condition
 from kapstan.cluster.controlplane.hosted.runtime.process.runtime import ProcessRuntime
 from kapstan.components import pidfile
+from kapstan.components.process import Command, Process
 from kapstan.k8s.core_v1 import ConfigMap, Secret
 from kapstan.machinery.errors import KapstanError, NotFound
 from kapstan.machinery.meta import ObjectMeta
@@ -182,6 +184,17 @@ async def test_a_manager_that_dies_while_it_is_made_is_replaced_by_one_that_goes
         after = pids(tenant.folder(data))
 
     assert before.items() <= after.items()
+
+
+async def test_a_process_that_nobody_wrote_down_is_ended(data: Path) -> None:
+    """Its manager was killed in the moment between its start and its pid file."""
+    process = Process("etcd", Command((sys.executable, "-S", "-c", "import signal; signal.pause()")), data / "c1")
+    await process.start()
+    (data / "c1" / "run" / "etcd.pid").unlink()
+
+    async with manager(data):
+        assert not process.running
+    process.detach()
 
 
 async def test_it_sleeps_and_wakes_with_its_data_and_its_address(

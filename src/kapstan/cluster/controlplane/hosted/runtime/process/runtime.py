@@ -11,6 +11,7 @@ shall be adopts them. `stop` ends them.
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from kapstan.cluster.controlplane.hosted.runtime.process.sharedetcd import Share
 from kapstan.cluster.controlplane.hosted.runtime.process.supervisor import Supervisor
 from kapstan.cluster.controlplane.hosted.settings import Endpoint
 from kapstan.components.process import Backoff
+from kapstan.components.strays import find_strays
 
 __all__ = ("ProcessRuntime",)
 
@@ -67,6 +69,10 @@ class ProcessRuntime:
 
     async def __aenter__(self) -> Self:
         self._places.open()
+        for stray in find_strays(self.folder):
+            stray.send(signal.SIGKILL)
+            await stray.exited()
+            stray.close()
         await self._tasks.__aenter__()
         return self
 
