@@ -165,6 +165,12 @@ def test_a_narrow_terminal_cuts_the_last_column_only(width: int) -> None:
     assert row.rstrip().endswith("…") and len(row) <= max(width, 63)
 
 
+def test_what_several_conditions_say_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    message = "* DatastoreReady: no programs\n* APIServerHealthy: no programs\n* Kubeconfig: waiting\n* Odd\n* Even"
+    output = drawn(capsys, part("ControlPlane", "c", "False", message))
+    assert "/c: DatastoreReady, APIServerHealthy: no programs; Kubeconfig: waiting; Odd; Even\n" in output
+
+
 def test_what_is_told_below_a_heading_stands_behind_it(capsys: pytest.CaptureFixture[str]) -> None:
     message = "* WorkersAvailable:\n  * MachineDeployment a: 0 of 1\n* ControlPlaneAvailable: no"
     output = drawn(capsys, part("Cluster", "c", "False", message))

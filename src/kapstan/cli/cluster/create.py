@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 import click
@@ -11,12 +12,12 @@ from kapstan.cli.cluster.session import connected, named, named_cluster
 from kapstan.cli.cluster.template import TemplateChoice, template_options
 from kapstan.cli.cluster.waiting import wait_options, wait_until
 from kapstan.cli.examples import examples
-from kapstan.client import Client
+from kapstan.client import Client, NoKindMatch
 from kapstan.cluster.api.core import Cluster
 from kapstan.cluster.management.following import is_available
 from kapstan.cluster.management.namespaces import ensure_namespace
 from kapstan.cluster.templates.rendering import Document, documents_of
-from kapstan.machinery.errors import ConfigError, KapstanError
+from kapstan.machinery.errors import ConfigError, KapstanError, NotFound
 from kapstan.machinery.gvk import ObjectKey
 
 __all__ = ("create",)
@@ -50,7 +51,10 @@ async def _create(
         documents = documents_of(choice.text, choice.values(key.name, key.namespace))
         await _refuse_existing(client, key)
         await ensure_namespace(client, key.namespace)
-        await _create_all(client, key, documents)
+        for document in documents:
+            document["metadata"].setdefault("namespace", key.namespace)
+        await _try_all(client, documents)
+        await _create_all(client, documents)
         if wait:
             cluster = await client.get(Cluster, key.name, key.namespace)
             title = f"Creating cluster {key}"
@@ -71,14 +75,20 @@ async def _refuse_existing(client: Client, key: ObjectKey) -> None:
         raise ConfigError(f"cluster {key} exists already: choose another name, or delete it first")
 
 
-async def _create_all(client: Client, key: ObjectKey, documents: list[Document]) -> None:
-    """All or nothing: what was created before something is refused is deleted again."""
-    created: list[Document] = []
+async def _try_all(client: Client, documents: list[Document]) -> None:
+    """Whatever is refused is refused before controllers have begun with the rest."""
+    for document in documents:
+        with suppress(NotFound, NoKindMatch):  # it may belong to something that comes before it
+            await client.create(document, dry_run=True)
+
+
+async def _create_all(client: Client, documents: list[Document]) -> None:
+    """All or nothing: what was created before something is refused after all is deleted again."""
+    created: list[Document] = []  # the last first
     try:
         for document in documents:
-            document["metadata"].setdefault("namespace", key.namespace)
-            created.append(await client.create(document))
+            created.insert(0, await client.create(document))
     except KapstanError:
-        for document in reversed(created):
+        for document in created:
             await client.delete(document)
         raise

@@ -6,6 +6,7 @@ Only what the contract says is read of providers' objects, so anybody's are show
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
@@ -179,5 +180,12 @@ def waiting_for(tree: Part) -> Iterator[tuple[Part, str]]:
 def explained(condition: Condition) -> str:
     """Why a condition is as it is, in one line."""
     lines = [line.strip().removeprefix("* ") for line in condition.message.splitlines()]
-    told = "; ".join(line for line in lines if line)
+    told = "; ".join(_together([line for line in lines if line]))
     return told.replace(":; ", ": ") or condition.reason  # a line that ends so is a heading
+
+
+def _together(lines: Sequence[str]) -> Iterator[str]:
+    """What several conditions say in a row is said once: `DatastoreReady, APIServerHealthy: no programs`."""
+    for why, alike in groupby(lines, key=lambda line: line.partition(": ")[2]):
+        names = [line.partition(": ")[0] for line in alike]
+        yield f"{', '.join(names)}: {why}" if why else "; ".join(names)

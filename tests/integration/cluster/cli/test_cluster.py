@@ -87,8 +87,13 @@ async def test_a_cluster_is_not_created_twice(kapstan: CommandLine) -> None:
 
 
 async def test_what_is_refused_leaves_nothing_behind(kapstan: CommandLine) -> None:
-    """The version is refused by a webhook, when the cluster and its infrastructure are made already."""
+    """Not even for a moment: the control plane, which comes third, is refused before anything is made."""
+    client, namespace = kapstan.env.client, kapstan.namespace
+    before = (await client.list(Cluster, namespace)).resource_version
     said = await kapstan("create", "bad", "--set", "KUBERNETES_VERSION=latest", succeeds=False)
     assert "spec.version" in said
+    await kapstan("create", "good", "--workers", "0")
+    async with client.watch(Cluster, namespace, resource_version=before) as events:
+        assert (await anext(aiter(events))).object.name == "good"
     for kind in (Cluster, SimulatedCluster, Secret):
-        await kapstan.env.gone(kind, "bad", kapstan.namespace)
+        assert await client.find(kind, "bad", namespace) is None
