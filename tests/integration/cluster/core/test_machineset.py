@@ -224,6 +224,26 @@ async def test_unhealthy_machines_are_replaced(plant: Plant) -> None:
     await plant.set_when(available(2))
 
 
+async def test_the_end_of_a_set_is_that_of_the_machines_that_it_controls(plant: Plant) -> None:
+    """Of no other that only looks like one of them, and whatever has become of its selector."""
+    await plant.template()
+    await plant.set(replicas=1)
+    machine_set = await plant.set_when(available(1))
+    (machine,) = await plant.machines()
+    paused, label = "cluster.x-k8s.io/paused", "cluster.x-k8s.io/set-name"
+    await plant.client.patch(machine_set, Patch.merge({"metadata": {"annotations": {paused: ""}}}))
+    await plant.set_when(lambda found: condition(found, "Paused").status == "True")
+    labels = {label: "s", "cluster.x-k8s.io/cluster-name": "c"}
+    alike = Machine(metadata=plant.world.named("alike", **labels), spec=machine.spec.replace(provider_id=None))
+    await plant.client.create(alike)
+    unreadable = {"matchExpressions": [{"key": "a", "operator": "Nope"}]}
+    await plant.client.patch(machine_set, Patch.merge({"spec": {"selector": unreadable}}))
+    await plant.client.delete(machine_set)
+    await plant.client.patch(machine_set, Patch.merge({"metadata": {"annotations": {paused: None}}}))
+    await plant.world.env.gone(MachineSet, "s", plant.namespace)
+    assert [(left.name, left.deleting) for left in await plant.machines()] == [("alike", False)]
+
+
 async def test_a_set_goes_after_its_machines(plant: Plant) -> None:
     await plant.template()
     await plant.set(replicas=2)

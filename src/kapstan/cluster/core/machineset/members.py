@@ -17,19 +17,29 @@ __all__ = ("reconcile_members",)
 
 async def reconcile_members(scope: Scope) -> Outcome:
     machine_set = scope.machine_set
+    if machine_set.deleting:
+        scope.machines = _controlled(scope)
+        return None
     selector = selector_of(machine_set)
     matching = await scope.client.list(Machine, machine_set.namespace, labels=str(selector))
     machines = []
     for machine in matching:
-        if machine.controller_ref() is None and not machine.deleting and not machine_set.deleting:
+        if machine.controller_ref() is None and not machine.deleting:
             machine = await _adopt(scope, machine)
         controller = machine.controller_ref()
         if controller is None or controller.uid == machine_set.uid:
             machines.append(machine)
-    if not machine_set.deleting:
-        await _release(scope, {machine.uid for machine in matching})
+    await _release(scope, {machine.uid for machine in matching})
     scope.machines = machines
     return None
+
+
+def _controlled(scope: Scope) -> list[Machine]:
+    """The machines that go with the set: those that it controls, whatever labels they have, and no others."""
+    uid = scope.machine_set.uid
+    owned = scope.client.cache.factory.shared(Machine).store.owned_by(uid)
+    machines: list[Machine] = [snapshot.decode(Machine) for snapshot in owned]
+    return [machine for machine in machines if (found := machine.controller_ref()) is not None and found.uid == uid]
 
 
 async def _adopt(scope: Scope, machine: Machine) -> Machine:
