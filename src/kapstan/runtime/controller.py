@@ -61,6 +61,7 @@ class Controller:
         self._unsynced = set(self._sources)
         self._synced = asyncio.Event()
         self._watching = False
+        self._workers_left = 0  # that have not been started yet
 
     # --- Running ----------------------------------------------------------------------------------------------------
 
@@ -125,13 +126,21 @@ class Controller:
     async def _run_workers(self) -> None:
         count = self.options.max_concurrent_reconciles
         log.info("Starting workers", extra={"worker count": count})
+        self._workers_left = count
         async with asyncio.TaskGroup() as group:
-            for _ in range(count):
-                group.create_task(self._work(), name=f"{self.name} worker")
+            self._start_worker(group)
         log.info("All workers finished")
 
-    async def _work(self) -> None:
+    def _start_worker(self, group: asyncio.TaskGroup) -> None:
+        self._workers_left -= 1
+        group.create_task(self._work(group), name=f"{self.name} worker")
+
+    async def _work(self, group: asyncio.TaskGroup) -> None:
+        """Take one after another. Nearly all controllers are idle nearly always: who finds nobody else waiting for
+        the next one has somebody wait for it, and so there are never many more workers than are needed."""
         async for item in self.queue:
+            if self._workers_left and not self.queue.awaited:
+                self._start_worker(group)
             await self._handle(item)
             await asyncio.sleep(0)  # a reconcile that only read caches has not let anybody else run
 

@@ -351,6 +351,11 @@ class WorkQueue(Generic[K]):
         return depth
 
     @property
+    def awaited(self) -> bool:
+        """Whether somebody waits for the next key."""
+        return bool(self._getters)
+
+    @property
     def waiting(self) -> int:
         """How many keys wait for their time."""
         return len(self._waiting)

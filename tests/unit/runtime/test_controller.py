@@ -206,6 +206,27 @@ async def test_so_many_at_a_time_but_never_the_same_object() -> None:
     assert run.count("max_concurrent_reconciles") == 3
 
 
+async def test_workers_begin_when_they_are_needed() -> None:
+    """A process may run thousands of controllers, each with many workers; most of them never have two things to do."""
+
+    async def reconcile(key: ObjectKey) -> None:
+        await asyncio.sleep(1)
+
+    def workers() -> int:
+        return sum(task.get_name() == "test worker" for task in asyncio.all_tasks())
+
+    async with running(reconcile, max_concurrent_reconciles=50) as run:
+        for _ in range(10):  # one after the other
+            run.channel.send(A)
+            await asyncio.sleep(2)
+        assert workers() == 2
+        for number in range(20):
+            run.channel.send(ObjectKey("ns", str(number)))
+        await asyncio.sleep(0.5)
+        assert run.count("active_workers") == 20
+        await asyncio.sleep(2)
+
+
 async def test_a_reconcile_that_takes_too_long_is_ended() -> None:
     ended: list[str] = []
 
