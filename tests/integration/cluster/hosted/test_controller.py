@@ -195,6 +195,17 @@ async def comes_true(condition: Callable[[], Awaitable[bool]]) -> None:
         raise AssertionError(f"{condition.__qualname__} did not come true; last failure: {failure}") from None
 
 
+async def test_a_simulated_one_may_say_that_it_shares_an_etcd(management: Management) -> None:
+    """It has none, but manifests that were written for processes are good for it as well."""
+    management.runtime = "Simulated"
+    async with management.managed():
+        await management.create(datastore={"type": "SharedEtcd"})
+        await management.available()
+
+    names = {secret.name for secret in await management.client.list(Secret, management.namespace)}
+    assert names == {"c1-ca", "c1-kubeconfig", "c1-proxy", "c1-sa"}
+
+
 async def test_more_replicas_can_be_simulated(management: Management) -> None:
     management.runtime = "Simulated"
     async with management.managed():

@@ -21,7 +21,7 @@ from kapstan.cluster.controlplane.hosted.settings import Endpoint, Settings
 from kapstan.cluster.pki.authorities import ClusterAuthorities
 from kapstan.cluster.pki.authorities import ensure_authorities as ensure_secrets
 from kapstan.cluster.pki.leaves import Issuer, Leaf, Leaves, renew
-from kapstan.machinery.pki import CertificateAuthority, Usage
+from kapstan.machinery.pki import Usage
 
 __all__ = (
     "ADMINISTRATOR",
@@ -78,11 +78,9 @@ def renewed_leaves(
     now: datetime,
 ) -> Leaves:
     """The leaves of a control plane: those in its files that are still good, the others made anew."""
-    signing = {
-        Issuer.CLUSTER: authorities.cluster,
-        Issuer.FRONT_PROXY: authorities.front_proxy,
-        Issuer.ETCD: _etcd_authority(authorities, datastore),
-    }
+    signing = {Issuer.CLUSTER: authorities.cluster, Issuer.FRONT_PROXY: authorities.front_proxy}
+    if etcd := datastore.authority or authorities.etcd:
+        signing[Issuer.ETCD] = etcd
     found = {name.removeprefix(f"{FOLDER}/"): content for name, content in files.items()}
     return renew(desired_leaves(settings, endpoint, layout), signing, found, settings.issuance, now=now)
 
@@ -117,11 +115,12 @@ def desired_files(
         "ca.crt": authorities.cluster.cert_pem,
         "ca.key": authorities.cluster.key_pem,
         "front-proxy-ca.crt": authorities.front_proxy.cert_pem,
-        "etcd/ca.crt": _etcd_authority(authorities, datastore).cert_pem,
         "sa.pub": authorities.service_account.public_pem,
         "sa.key": authorities.service_account.key_pem,
         **leaves.files,
     }
+    if etcd := datastore.authority or authorities.etcd:
+        pki["etcd/ca.crt"] = etcd.cert_pem
     return {**{f"{FOLDER}/{name}": content for name, content in pki.items()}, **_kubeconfigs(settings, layout)}
 
 
@@ -196,13 +195,6 @@ def _kubeconfig(cluster: str, certificates: PurePath, server: str, component: st
         ),
     )
     return config.to_yaml().encode()
-
-
-def _etcd_authority(authorities: ClusterAuthorities, datastore: Datastore) -> CertificateAuthority:
-    """The cluster's own, or that of the etcd that it shares with others."""
-    authority = datastore.authority or authorities.etcd
-    assert authority is not None, "an etcd of its own has an authority in the cluster"
-    return authority
 
 
 def _is_address(name: str) -> bool:

@@ -181,7 +181,12 @@ def _observe_numbers(scope: Scope, seen: Observation) -> None:
     if scope.leaves is not None:
         status.certificates = _expiries(scope)
     status.components = [
-        ComponentStatus(name=name, version=state.version or None, ready=state.ready, restarts=state.restarts or None)
+        ComponentStatus(
+            name=name,
+            version=None if name is ComponentName.ETCD else state.version or None,  # it has a version of its own
+            ready=state.ready,
+            restarts=state.restarts or None,
+        )
         for name, state in sorted(seen.components.items())
         if state.condition is not Condition.STOPPED
     ]
