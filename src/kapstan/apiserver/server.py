@@ -189,6 +189,7 @@ class EmbeddedServer:
         except asyncio.CancelledError:
             if not self._task.done():
                 self._task.cancel()
+                await asyncio.wait([self._task])  # it closes what it has opened
                 raise
             await self._task  # raises why it did not start
         return self

@@ -45,7 +45,7 @@ class Writer:
         self._outstanding: deque[Job] = deque()
         self._generation = 0  # of jobs submitted now; those of a failed generation are not run any more
         self._failed_generation = -1  # the thread's
-        self._ended = self._loop.create_future()
+        self.ended = self._loop.create_future()
         self._thread = threading.Thread(target=self._run, name=f"writer {name}", daemon=True)
         self._thread.start()
 
@@ -56,7 +56,7 @@ class Writer:
     async def stop(self) -> None:
         """Write what waits, then end."""
         self._jobs.put(None)
-        await self._ended
+        await asyncio.shield(self.ended)  # the thread ends, whether somebody waits for it or not
         self._thread.join()
 
     def _run(self) -> None:
@@ -70,7 +70,7 @@ class Writer:
                     self._failed_generation = batch[-1][0]
                 self._loop.call_soon_threadsafe(self._tell, jobs, error)
         self._connection.close()
-        self._loop.call_soon_threadsafe(self._ended.set_result, None)
+        self._loop.call_soon_threadsafe(self.ended.set_result, None)
 
     def _take(self) -> tuple[list[tuple[int, Job]], bool]:
         """Wait for a job, then take all that wait."""

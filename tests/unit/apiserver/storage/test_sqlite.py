@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from kapstan.apiserver.server import EmbeddedServer
 from kapstan.apiserver.storage.history import HistoryLimits
 from kapstan.apiserver.storage.interface import Event, StorageError
 from kapstan.apiserver.storage.memory import MemoryStorage
@@ -189,6 +190,30 @@ async def test_the_file_is_for_its_owner_only(path: Path, build: Any) -> None:
     modes = {found.name: found.stat().st_mode & 0o777 for found in path.parent.iterdir()}
     await database.close()
     assert set(modes.values()) == {0o600}
+
+
+async def test_a_server_that_is_cancelled_while_it_starts_has_closed_its_database(path: Path) -> None:
+    """When the cancellation is heard: whoever is told so may delete the folder, and end."""
+    starting = asyncio.create_task(EmbeddedServer(data_dir=path.parent).__aenter__())
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not starting.done()
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    await (await Database.open(path.parent / "kapstan.db")).close()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_closing_that_is_cancelled_goes_on(path: Path) -> None:
+    """Somebody presses Ctrl-C twice."""
+    database = await Database.open(path)
+    closing = asyncio.create_task(database.close())
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    await database.writer.ended
 
 
 async def test_a_second_server_is_refused(path: Path) -> None:
