@@ -49,6 +49,7 @@ async def _create(
     async with connected(kubeconfig, context) as client:
         key = ObjectKey(namespace or client.config.namespace, name)
         documents = documents_of(choice.text, choice.values(key.name, key.namespace))
+        _refuse_others(documents, key)
         await _refuse_existing(client, key)
         await ensure_namespace(client, key.namespace)
         for document in documents:
@@ -68,6 +69,20 @@ async def _create(
 def _workers_of(documents: list[Document]) -> int:
     deployments = [document for document in documents if document["kind"] == "MachineDeployment"]
     return sum(deployment.get("spec", {}).get("replicas", 1) for deployment in deployments)
+
+
+def _refuse_others(documents: list[Document], key: ObjectKey) -> None:
+    """A template that makes something else is not what somebody means who creates a cluster."""
+    made = [one for one in documents if one["kind"] == "Cluster" and one["metadata"]["name"] == key.name]
+    if not made:
+        raise ConfigError(
+            f"the template makes no Cluster {key.name}: name it ${{CLUSTER_NAME}}, or create it with kubectl apply"
+        )
+    if (namespace := made[0]["metadata"].get("namespace", key.namespace)) != key.namespace:
+        raise ConfigError(
+            f"the template makes Cluster {key.name} in namespace {namespace}, not {key.namespace}: "
+            f"use ${{NAMESPACE}} there, or say --namespace {namespace}"
+        )
 
 
 async def _refuse_existing(client: Client, key: ObjectKey) -> None:

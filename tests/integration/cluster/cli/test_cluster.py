@@ -80,6 +80,16 @@ async def test_a_wrong_name_is_one_sentence(kapstan: CommandLine) -> None:
     assert "lower case" in (said := await kapstan("create", "Not_A_Name", succeeds=False)), said
 
 
+async def test_a_template_of_something_else_is_one_sentence(kapstan: CommandLine, tmp_path: Path) -> None:
+    template = tmp_path / "template.yaml"
+    template.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: '${CLUSTER_NAME}'}}\n")
+    said = await kapstan("create", "demo", "--from", str(template), succeeds=False)
+    assert said.startswith("Error: the template makes no Cluster demo: ") and said.count("\n") == 1
+    template.write_text("{apiVersion: a/v1, kind: Cluster, metadata: {name: demo, namespace: elsewhere}}\n")
+    said = await kapstan("create", "demo", "--from", str(template), succeeds=False)
+    assert said.startswith("Error: the template makes Cluster demo in namespace elsewhere, not "), said
+
+
 async def test_a_cluster_is_not_created_twice(kapstan: CommandLine) -> None:
     await kapstan("create", "twice", "--workers", "0")
     said = await kapstan("create", "twice", succeeds=False)

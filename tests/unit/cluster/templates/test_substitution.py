@@ -73,5 +73,21 @@ def test_an_unknown_flavor_is_refused_with_those_that_there_are() -> None:
 
 
 def test_a_template_that_gives_no_yaml_is_refused() -> None:
-    with pytest.raises(ConfigError, match="the template does not give YAML with these values"):
+    with pytest.raises(ConfigError, match=r"not give YAML with these values: line \d, column \d: ") as told:
         documents_of("a: [${A}", {"A": "1"})
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "sentence"),
+    [
+        ("", "the template is empty"),
+        ("[1]", "expected an object, found list"),
+        ("{apiVersion: v1, kind: A, metadata: x}", "document 1 of the template is no object: it has no metadata.name"),
+        ("{apiVersion: v1, metadata: {name: 1}}", "it has no kind and no metadata.name"),
+        ("{apiVersion: v1, kind: A, metadata: {name: a}}\n---\n{kind: [B]}", "document 2 of the template is no object"),
+    ],
+)
+def test_a_template_that_gives_no_objects_is_refused(template: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        documents_of(template, {})
