@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack
 from functools import cached_property
@@ -127,7 +128,8 @@ class Server:
         try:
             listening = listen(host, port)
         except OSError as error:
-            raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+            hint = "; end what listens there, or choose another port" if error.errno == errno.EADDRINUSE else ""
+            raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror or error}{hint}") from error
         listener = Listener(
             listening, self._tasks, lambda: server_context(cluster.credentials, (host,)), new_front(cluster)
         )

@@ -55,7 +55,6 @@ def regenerate(root: Path) -> None:
     """Generate manifests in a process of its own: the project's code is imported, and may be imported already."""
     project = load(root)
     namespace = ["--namespace", "system"] if project.namespaced else []
-    program = "from kapstan.cli import main; main()"
-    command = [sys.executable, "-c", program, "generate", "manifests", project.repo, *namespace]
+    command = [sys.executable, "-m", "kapstan", "generate", "manifests", project.repo, *namespace]
     if subprocess.run(command, cwd=root, check=False).returncode != 0:
         click.secho("Manifests could not be generated. When that is repaired: make manifests", fg="yellow", err=True)

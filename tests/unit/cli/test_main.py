@@ -9,6 +9,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from kapstan import __main__ as program
 from kapstan import __version__
 from kapstan.cli import COMMANDS, LazyCommand, LazyGroup, main
 from kapstan.machinery.errors import ConfigError
@@ -112,3 +113,13 @@ def test_ctrl_c_exits_as_a_shell_expects(error: BaseException) -> None:
     result = CliRunner().invoke(group_with(raises(error)), ["do"])
 
     assert (result.exit_code, result.output) == (130, "")
+
+
+def test_an_interruption_is_quiet_from_the_first_import_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kapstan.cli.main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+    assert ended.value.code == 130

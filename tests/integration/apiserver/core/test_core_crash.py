@@ -45,7 +45,7 @@ class Running:
 @asynccontextmanager
 async def serving(data: Path) -> AsyncIterator[Running]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "from kapstan.cli import main; main()", "apiserver", "--data-dir", str(data)),
+        *(sys.executable, "-m", "kapstan", "apiserver", "--data-dir", str(data)),
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None

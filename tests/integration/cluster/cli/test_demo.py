@@ -14,7 +14,7 @@ import pytest
 
 pytestmark = pytest.mark.timeout(300)
 
-DEMO = [sys.executable, "-c", "from kapstan.cli import main; main()", "demo"]
+DEMO = [sys.executable, "-m", "kapstan", "demo"]
 
 
 async def started(

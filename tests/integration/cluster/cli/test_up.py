@@ -23,8 +23,8 @@ async def started(*arguments: str, **environment: str) -> asyncio.subprocess.Pro
     """`kapstan`, in a process of its own."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
-        "-c",
-        "from kapstan.cli import main; main()",
+        "-m",
+        "kapstan",
         *arguments,
         env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
         stdout=asyncio.subprocess.PIPE,
@@ -99,7 +99,8 @@ async def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         said = await refused("up", "--data-dir", str(tmp_path), "--port", str(port))
-    assert said == f"cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    why = "Address already in use; end what listens there, or choose another port"
+    assert said == f"cannot listen on 127.0.0.1:{port}: {why}\n"
 
 
 async def test_an_api_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:

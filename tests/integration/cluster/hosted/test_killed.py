@@ -45,7 +45,7 @@ class Up:
         kubeconfig.unlink(missing_ok=True)  # one that is killed leaves it
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-c", "from kapstan.cli import main; main()", "up", "--data-dir", str(self.folder)),
+            *("-m", "kapstan", "up", "--data-dir", str(self.folder)),
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
