@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -85,11 +86,21 @@ async def previous_minor() -> str:
     return version
 
 
-# What an API server does that does not work, and what is said of it.
-BROKEN = {"echo this release is broken >&2; exit 1": "this release is broken", "sleep 3600": "was not ready within"}
+# What an API server does that does not work, and what is said of it. Who listens gets connections, also if it hangs.
+ENDS = "echo this release is broken >&2; exit 1"
+HANGS = f"""exec {sys.executable} - "$@" <<'.'
+import socket, sys, time
+port = next(int(argument.partition("=")[2]) for argument in sys.argv if argument.startswith("--secure-port="))
+listening = socket.socket()
+listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+listening.bind(("127.0.0.1", port))
+listening.listen()
+time.sleep(3600)
+."""
+BROKEN = {ENDS: "this release is broken", HANGS: "was not ready within"}
 
 
-@pytest.fixture(params=[next(iter(BROKEN)), pytest.param("sleep 3600", marks=pytest.mark.slow)], ids=["ends", "hangs"])
+@pytest.fixture(params=[ENDS, pytest.param(HANGS, marks=pytest.mark.slow)], ids=["ends", "hangs"])
 def broken_patch(request: pytest.FixtureRequest, patched: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """A later version whose API server does not work, and what is said of it."""
     version = DEFAULT_VERSION.rpartition(".")[0] + f".{len(request.param)}"

@@ -30,6 +30,8 @@ class Probes:
     answers: Probe | None = None
     # Whether the one in a certain slot is ready, where there are several.
     of_slot: Callable[[int], Probe] | None = None
+    # The same questions to one that listens on another port.
+    on_port: Callable[[int], Probes] | None = None
 
 
 MakeProbes = Callable[[], Probes]
@@ -67,6 +69,7 @@ def _api_server(pki: Path, host: str, port: int) -> Probes:
         alive=ask("/livez"),
         answers=ask("/api"),
         of_slot=lambda slot: SlotProbe(host, port, "/readyz", pki=pki, slot=slot),
+        on_port=lambda other: _api_server(pki, host, other),
     )
 
 

@@ -15,7 +15,8 @@ from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName,
 from kapstan.cluster.controlplane.hosted.runtime.process.component import Component, ComponentFailed
 from kapstan.cluster.controlplane.hosted.runtime.process.notes import Notes, Refused, Verified
 from kapstan.cluster.controlplane.hosted.runtime.process.probes import MakeProbes, Probes
-from kapstan.cluster.controlplane.hosted.runtime.process.slots import in_slot, shares_port
+from kapstan.cluster.controlplane.hosted.runtime.process.slots import in_slot, on_trial, shares_port
+from kapstan.components.ports import free_ports
 from kapstan.components.process import Command
 
 __all__ = ("Rollout",)
@@ -117,16 +118,24 @@ class Rollout:
         self._notes.verify(self.name, wanted)
 
     async def _beside(self, command: Command, version: str, probes: MakeProbes) -> None:
-        """The new one starts; when it is ready, the old one ends."""
+        """The new one shows that it works, and starts; when it is ready, the old one ends."""
         slot = 1 - self._slot
         wanted = Verified.of(in_slot(command, slot), version, slot)
         old, new = self.component, self.slots[slot]
+        await self._try(new, wanted.command, version, probes)
         await new.ensure(wanted.command, version, _of_slot(probes, slot))
         await new.wait_ready(attempts=_ATTEMPTS)
         self._notes.verify(self.name, wanted)
         self._slot = slot
         await old.stop(_GRACE)
         await new.ensure(wanted.command, version, probes)
+
+    async def _try(self, new: Component, command: Command, version: str, probes: MakeProbes) -> None:
+        """Have it ready once where it gets none of the tenants' connections."""
+        (port,) = free_ports(1)
+        await new.ensure(on_trial(command, port), version, _on_port(probes, port))
+        await new.wait_ready(attempts=_ATTEMPTS)
+        await new.stop(0)
 
     async def _go_back(self, verified: Verified, command: Command, version: str, why: str, probes: MakeProbes) -> None:
         _LOG.warning("%s stays at %s: %s", self.component.name, verified.version, why)
@@ -161,5 +170,16 @@ def _of_slot(probes: MakeProbes, slot: int) -> MakeProbes:
         usual = probes()
         assert usual.of_slot is not None, "an API server can be asked by slot"
         return replace(usual, ready=usual.of_slot(slot), answers=None)
+
+    return make
+
+
+def _on_port(probes: MakeProbes, port: int) -> MakeProbes:
+    """The same questions to the one that listens on another port."""
+
+    def make() -> Probes:
+        usual = probes()
+        assert usual.on_port is not None, "an API server can be asked on any port"
+        return usual.on_port(port)
 
     return make

@@ -1,8 +1,9 @@
 """Slots: the two places that an API server of one control plane can have, so that a new one can start beside the old.
 
-Both listen on the same port, which the system allows if both ask for it, and gives each a part of the connections. To
-tell whether the *new* one is ready, a question has to be answered by the new one: each slot has a certificate of its
-own, and an answer under another certificate does not count.
+Both listen on the same port, which the system allows if both ask for it, and gives each a part of the connections:
+also to one that does not serve yet, or never will. So a new one shows on another port that it works, before it has a
+part in the tenants' connections. To tell then whether the *new* one is ready, a question has to be answered by the new
+one: each slot has a certificate of its own, and an answer under another certificate does not count.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from kapstan.cluster.controlplane.hosted.runtime.interface import ComponentName
 from kapstan.components.process import Command
 
-__all__ = ("SHARING", "SlotProbe", "in_slot", "shares_port", "slot_name")
+__all__ = ("SHARING", "SlotProbe", "in_slot", "on_trial", "shares_port", "slot_name")
 
 SHARING = "--permit-port-sharing=true"
 
@@ -37,6 +38,13 @@ def in_slot(command: Command, slot: int) -> Command:
         for flag, path in _certificate_files(command)
     }
     return Command(tuple(swapped.get(argument, argument) for argument in command.argv), command.env)
+
+
+def on_trial(command: Command, port: int) -> Command:
+    """The same command on another port, of which nobody is told."""
+    own = {"--secure-port": str(port), "--endpoint-reconciler-type": "none"}
+    kept = [argument for argument in command.argv if argument.partition("=")[0] not in own]
+    return Command((*kept, *(f"{flag}={value}" for flag, value in own.items())), command.env)
 
 
 def shares_port(command: Command) -> bool:
