@@ -243,9 +243,11 @@ class Reflector:
 
     async def _fail(self, error: KapstanError) -> None:
         self._lost()
+        # Connections end: what is worth a warning is that the next one is not to be had either.
+        level = logging.INFO if self.state == "watching" else logging.WARNING
         self.state, self.error = "failing", error
         wait = self._failures.next()
-        log.warning("Watching %s failed, trying again in %.1f s: %s", self._what, wait, error)
+        log.log(level, "Watching %s failed, trying again in %.1f s: %s", self._what, wait, error)
         await asyncio.sleep(wait)
 
     async def _wait_for_kind(self) -> None:

@@ -187,6 +187,13 @@ async def test_a_cut_connection_is_replaced_after_a_moment() -> None:
     assert server.requests == ["stream", "watch 7"]
 
 
+async def test_a_cut_connection_is_worth_a_warning_if_there_is_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    async with running(Server([*STREAMED, ConnectionFailed("reset")]), 2):
+        assert caplog.messages == []
+    async with running(Server([*STREAMED, ConnectionFailed("reset")], ConnectionFailed("refused")), 3):
+        assert [message.rpartition(": ")[2] for message in caplog.messages] == ["refused"]
+
+
 async def test_failures_back_off_and_success_forgets_them() -> None:
     down = [ConnectionFailed("refused")] * 8
     server = Server(STREAMED, *down, [bookmark(30), ConnectionFailed("reset")])
