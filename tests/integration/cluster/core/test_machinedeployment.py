@@ -11,6 +11,7 @@ from typing import Any
 from kapstan.client import Patch
 from kapstan.cluster.api.core import Machine, MachineDeployment, MachineSet
 from kapstan.cluster.api.core.common import TemplateMetadata
+from kapstan.cluster.skeleton.labels import DISABLE_MACHINE_CREATE, REVISION
 from kapstan.machinery.conditions import is_true
 from kapstan.machinery.meta import Time
 
@@ -164,6 +165,8 @@ async def test_on_delete(plant: Plant) -> None:
     old = await plant.machines()
     await new_version(plant)
     await plant.deployment_when(lambda found: condition(found, "RollingOut").status == "True")
+    told = [found.metadata.annotations for found in await sets(plant)]
+    assert [annotations[DISABLE_MACHINE_CREATE] for annotations in told if annotations[REVISION] == "1"] == ["true"]
     for machine in old:
         await plant.client.delete(machine)
         await plant.world.env.gone(Machine, machine.name, plant.namespace)

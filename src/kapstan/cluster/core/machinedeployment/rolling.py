@@ -29,6 +29,7 @@ async def reconcile_rollout(scope: Scope) -> Outcome:
     now = datetime.now(UTC)
     choice = choose(deployment, scope.sets, now)
     if choice.new is None and scope.templates.complete and not deployment.spec.paused:
+        await _write(scope, choice, {})  # before anybody hears that there is a new one, the old ones know that they are
         new = await _create(scope, choice.old, now)
         choice = Choice(new, choice.old)
         scope.sets.append(new)
