@@ -23,10 +23,10 @@ def find_strays(root: Path) -> list[Handle]:
 
     None where the system does not tell.
     """
-    found = []
+    root, found = root.resolve(), []
     for entry in os.listdir(_PROCESSES) if _PROCESSES.is_dir() else ():
         log = _output(entry) if entry.isdigit() else None
-        if log is None or log.parent.name != "logs" or log.suffix != ".log" or log.parents[2] != root:
+        if log is None or log.parent.name != "logs" or log.suffix != ".log" or log.parent.parent.parent != root:
             continue
         known = pidfile.read(log.parents[1] / "run" / f"{log.stem}.pid")
         identity = pidfile.identify(int(entry), "")

@@ -48,3 +48,18 @@ def test_one_whose_folder_is_gone_is_found(process: Process, tmp_path: Path) -> 
     shutil.rmtree(tmp_path / "data" / "c1")
 
     assert strays(tmp_path / "data") == [process.pid]
+
+
+def test_a_folder_may_have_another_name(process: Process, tmp_path: Path) -> None:
+    """The system tells where a file really is."""
+    (tmp_path / "data" / "c1" / "run" / "etcd.pid").unlink()
+    (tmp_path / "other").symlink_to(tmp_path / "data")
+
+    assert strays(tmp_path / "other") == [process.pid]
+
+
+def test_logs_of_others_may_be_anywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In a container's own folder right below the root, for instance."""
+    monkeypatch.setattr("os.readlink", lambda path: "/logs/program.log")
+
+    assert strays(tmp_path) == []
